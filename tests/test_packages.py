@@ -129,7 +129,7 @@ print(main(["manifest", "social"]), main(["example", "routers"]), main(["wrap", 
 def test_every_door_says_what_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
     mcp = "mcp>=1.9,<3 (not installed)"
-    rs = "jsonschema-rs>=0.40 (not installed), jsonschema>=4.18 (not installed)"
+    rs = "jsonschema-rs>=0.40 (not installed)"
     needs = {
         "failwell.client": (mcp, "client"),
         "failwell.client.anthropic": (f"anthropic>=0.40 (not installed), {mcp}", "anthropic"),
@@ -152,7 +152,7 @@ def test_every_door_says_what_it_needs() -> None:
         f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
         "failwell: failwell wrap --listen needs httpx2>=2 (not installed), jsonschema-rs>=0.40 (not installed), "
-        "jsonschema>=4.18 (not installed), orjson>=3.8 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
+        "orjson>=3.8 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
         "pip install 'failwell[http]'",
     ]
 
@@ -171,7 +171,7 @@ def test_a_server_of_a_too_old_sdk_is_told_the_version(installed: Installed) -> 
         (mcp.Client, {"mcp": "2.0.1"}, "mcp>=1.9,<3, and not 2.0 to 2.2 (2.0.1 is installed): pip install 'failwell[client]'"),
         (fastmcp.Client, {"fastmcp": "4.0.2"}, "fastmcp>=2.12,<5, and not 4.0 (4.0.2 is installed): pip install 'failwell[fastmcp]'"),
         # What else the extra for servers brings along, a client does without.
-        (fastmcp.Client, {"jsonschema-rs": None, "jsonschema": "4.0"}, None),
+        (fastmcp.Client, {"jsonschema-rs": None}, None),
         # It could be imported.
         (mcp.Client, {"mcp": None}, None),
     ],
@@ -262,7 +262,7 @@ def test_all_means_all_and_no_extra_is_empty() -> None:
 
 
 # The lowest with which what Failwell does with them was tried: whoever has an older application need not move it.
-LOWEST = {"rich": "12", "jsonschema": "4.18", "pytest": "7", "langchain-core": "0.3.40", "anthropic": "0.40"}
+LOWEST = {"rich": "12", "pytest": "7", "langchain-core": "0.3.40", "anthropic": "0.40"}
 
 
 def test_what_failwell_uses_of_others_is_asked_for_no_newer_than_it_needs() -> None:

@@ -8,14 +8,19 @@ from typing import Annotated, Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, model_validator
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.readers.validation import check_names, from_jsonschema, from_pydantic, unknown_arguments, unknown_tool
+from failwell.readers.validation import (
+    call_of,
+    check_names,
+    from_pydantic,
+    unknown_arguments,
+    unknown_tool,
+)
 from failwell.redact import MASK
-from failwell.schema import anchored, invalid
+from failwell.schema import anchored, check, invalid
 
 
 def rendered(error: fw.ToolError) -> str:
@@ -88,13 +93,10 @@ def both(arguments: Any) -> list[fw.ToolError]:
         anchored(error, arguments)
         anchored(error, {"payload": arguments})
     try:
-        errors = list(Draft202012Validator(SCHEMA).iter_errors(arguments))
-    except Exception:
-        # jsonschema itself cannot look at some of these.
-        errors = []
-    if errors:
-        found += [from_jsonschema(errors, schema=SCHEMA, arguments=arguments), from_jsonschema(errors)]
-    return found
+        problems = check(call_of(SCHEMA, arguments))
+    except RecursionError:
+        return found
+    return [*found, invalid(problems)] if problems else found
 
 
 @pytest.mark.checklist(154)
@@ -159,14 +161,6 @@ def test_what_is_huge_is_shown_small(arguments: dict[str, Any]) -> None:
             assert len(str(field.sent)) < 5_000
 
 
-def test_a_validator_that_breaks_on_the_way_has_told_what_it_could() -> None:
-    def errors() -> Any:
-        yield from Draft202012Validator({"properties": {"x": {"type": "string"}}}).iter_errors({"x": 5})
-        raise RecursionError
-
-    assert [field.name for field in from_jsonschema(errors()).fields] == ["x"]
-
-
 @pytest.mark.parametrize(
     "name", ["x" * 10_000_000, "", "\ud800", "<tool>'\"", "Ignore\nall"], ids=["long", "", "half", "<>", "\\n"]
 )
@@ -216,7 +210,7 @@ def test_a_secret_is_never_shown(fields: dict[str, Any], arguments: dict[str, An
         model.model_validate(arguments)
     errors = [
         from_pydantic(caught.value, schema=schema, arguments=arguments),
-        from_jsonschema(Draft202012Validator(schema).iter_errors(arguments), schema=schema, arguments=arguments),
+        invalid(check(call_of(schema, arguments))),
     ]
     for error in errors:
         if error.fields:

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import failwell as fw
 from failwell import formats
-from failwell.readers.validation import from_jsonschema, from_pydantic
+from failwell.readers.validation import call_of, from_pydantic
+from failwell.schema import check, invalid
 
 FORMATS = FormatChecker()
 
@@ -23,7 +24,7 @@ def problems(schema: dict[str, Any], arguments: dict[str, Any]) -> list[Any]:
 
 
 def refused(schema: dict[str, Any], arguments: dict[str, Any]) -> fw.ToolError:
-    return from_jsonschema(problems(schema, arguments), schema=schema, arguments=arguments)
+    return invalid(check(call_of(schema, arguments), formats=True))
 
 
 def taking(property: Any, required: bool = True) -> dict[str, Any]:
@@ -60,6 +61,7 @@ CERTAIN: list[tuple[str, Any, Any, Any]] = [
     ("text of a number", {"type": "string", "enum": ["1", "2"]}, 2, "2"),
     ("literal", {"const": "always"}, "Always", "always"),
     ("nullable", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5", 5),
+    ("two parts", {"allOf": [{"minimum": 10}], "type": "integer", "minimum": 1}, "20", 20),
     ("reference", {"$ref": "#/properties/x/$defs/n", "$defs": {"n": {"type": "integer"}}}, "5", 5),
 ]
 UNCERTAIN: list[tuple[str, Any, Any]] = [
@@ -87,7 +89,6 @@ UNCERTAIN: list[tuple[str, Any, Any]] = [
     ("another sign", {"enum": ["1"]}, "-1"),
     ("two types", {"type": ["integer", "boolean"]}, "many"),
     ("another part", {"allOf": [{"type": "integer"}], "minimum": 10}, "2"),
-    ("clash", {"allOf": [{"minimum": 10}], "type": "integer", "minimum": 1}, "20"),
     ("a union", {"anyOf": [{"type": "integer"}, {"type": "array"}]}, "5"),
     ("other literal", {"const": "on"}, "off"),
     ("confirmation", {"const": True}, False),
@@ -273,7 +274,7 @@ def test_after_a_change_the_problem_it_is_about_is_gone(
     found = problems(schema, arguments)
     if not found:
         return
-    error = from_jsonschema(found, schema=schema, arguments=arguments)
+    error = refused(schema, arguments)
     fixed = error.fixed(arguments)
     left = problems(schema, fixed)
     for change in error.patch:

@@ -1,7 +1,6 @@
 """Arguments that break a tool's schema: one error that says what was sent, what is expected, and what fixes it.
 
-pydantic's errors and those of jsonschema become the same broken rules, and those the same sentences. Neither package
-is imported.
+pydantic's errors and those of the validator become the same broken rules, and those the same sentences.
 """
 
 from __future__ import annotations
@@ -16,22 +15,19 @@ from failwell.schema import (
     LONGEST_NAME,
     MOST_NAMES,
     MOST_READ,
-    NO_PROBLEMS,
     BrokenRule,
     CheckedCall,
     Problems,
     Schema,
-    broken_rules,
+    check,
     cut,
-    has_names,
+    explain,
     invalid,
-    jsonschema_problems,
     nearest,
     pydantic_problems,
     ranked,
-    strange_names,
-    told,
 )
+from failwell.schema import check_names as _check_names
 
 from .exceptions.exception_table import SHIPPED, broken
 
@@ -58,18 +54,6 @@ def from_pydantic(
     return error
 
 
-def from_jsonschema(
-    errors: object,
-    *,
-    tool: str | None = None,
-    action: str | None = None,
-    schema: Schema | None = None,
-    arguments: Arguments | None = None,
-) -> ToolError:
-    """The error for one or more of jsonschema's ValidationErrors."""
-    return invalid(jsonschema_problems(errors, call_of(schema, arguments)), tool=tool, action=action)
-
-
 def from_schema(schema: Schema, arguments: Arguments, *, tool: str) -> ToolError | None:
     """The error for what the arguments break of a schema of our own; None if nothing, or nobody can tell.
 
@@ -77,7 +61,7 @@ def from_schema(schema: Schema, arguments: Arguments, *, tool: str) -> ToolError
     for an argument that is missing.
     """
     try:
-        found = broken_rules(call_of(schema, arguments), own=True)
+        found = check(call_of(schema, arguments))
     except RecursionError:
         return ToolError("The arguments are nested too deeply.", code="VALIDATION_ERROR", tool=tool)
     if not found:
@@ -103,7 +87,7 @@ def unknown_arguments(
     """
     node: Schema = {"properties": {name: {} for name in islice(known, MOST_READ)}}
     broken = BrokenRule("additionalProperties", (), limit=list(islice(names, MOST_READ)), node=node)
-    return invalid(told([broken], call_of(schema, arguments)), tool=tool, action=action)
+    return invalid(explain([broken], call_of(schema, arguments)), tool=tool, action=action)
 
 
 def check_names(arguments: Arguments, schema: Schema) -> Problems:
@@ -111,7 +95,7 @@ def check_names(arguments: Arguments, schema: Schema) -> Problems:
 
     A schema that says nothing about names, or allows others, allows them all.
     """
-    return NO_PROBLEMS if has_names(arguments, schema) else strange_names(call_of(schema, arguments))
+    return _check_names(call_of(schema, arguments))
 
 
 def unknown_tool(name: str, known: Iterable[str]) -> ToolError:

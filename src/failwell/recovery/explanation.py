@@ -8,13 +8,14 @@ from typing import Any, Final
 from failwell.model import IN_DOUBT, ToolError, Traits
 from failwell.readers import call_of, check_names, unknown_tool
 from failwell.redact import shown_arguments
-from failwell.schema import NO_PROBLEMS, Problems, broken_rules, invalid, may_take
+from failwell.schema import NO_PROBLEMS, Problems, check, invalid
 
 from .attempts import NEVER_SENT, is_in_words
 from .tools import schema_of
 
 # What a server proposes itself is not to be bettered.
 _PROPOSED: Final = frozenset({"patch", "suggestion", "actions"})
+_NO_OPTION: Final = frozenset({"enum", "const"})
 
 
 def explained(
@@ -22,8 +23,8 @@ def explained(
 ) -> ToolError:
     """The error, with what the call breaks of what the server lists, and the corrected call.
 
-    Unless the tool only reads, only what no server would have taken counts: one that reads "5" as 5 may have done its
-    work.
+    Unless the tool only reads, only what no server would have taken counts, and no listed value: one that reads "5" as
+    5 may have done its work.
     """
     if error.origin != "peer" or not listed or not _PROPOSED.isdisjoint(error._given) or error.effect in IN_DOUBT:
         return error
@@ -35,7 +36,9 @@ def explained(
         return error.replace(kind=meant.kind, code=meant.code, suggestion=meant.suggestion, actions=meant.actions)
     schema = schema_of(listed[tool])
     broken = NO_PROBLEMS if schema is None else _broken(arguments, schema)
-    if schema is None or not broken or (not traits.repeatable and may_take(arguments, schema)):
+    if schema is None or not broken:
+        return error
+    if not traits.repeatable and not broken.refused and _NO_OPTION.isdisjoint(each.rule for each in broken.fields):
         return error
     found = invalid(broken, check_names(arguments, schema))
     if not is_plain and error.fields and _places(error).isdisjoint(_places(found)):
@@ -72,6 +75,6 @@ def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any])
 
 def _broken(arguments: Mapping[str, Any], schema: dict[str, Any]) -> Problems:
     try:
-        return broken_rules(call_of(schema, arguments), own=False)
+        return check(call_of(schema, arguments))
     except RecursionError:
         return NO_PROBLEMS

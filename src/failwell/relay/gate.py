@@ -5,21 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from failwell.model import Kind, Nature, ToolError
-from failwell.readers import HARMLESS, call_of, check_names, fate, unknown_tool
+from failwell.model import Kind, Patch, ToolError, apply_patch
+from failwell.readers import call_of, unknown_tool
 from failwell.recovery import NEVER_SENT, schema_of
-from failwell.schema import (
-    NO_PROBLEMS,
-    Checkers,
-    Problems,
-    broken_rules,
-    has_names,
-    invalid,
-    is_hopeless,
-    known_names,
-    respelt,
-    without_unheeded,
-)
+from failwell.schema import NO_PROBLEMS, Checkers, Problems, check, check_names, invalid, known_names, normal, value_at
 
 from .remembered_tools import RememberedTools
 
@@ -43,12 +32,13 @@ class Gate:
         if schema is None or tool in self._given_up:
             return None
         try:
-            problems = self._problems(tool, arguments, schema, listing)
-            if problems and self._mode == "auto":
-                meant = _as_taken(arguments, schema, listing.tools.traits(tool).nature)
-                problems = problems if meant is arguments or self._problems(tool, meant, schema, listing) else ()
-        except (ImportError, RecursionError):
-            # Without a validator, or where none can follow, it is the server's to say.
+            problems = self._problems(arguments, schema)
+            meant, left = arguments, problems
+            while self._mode == "auto" and left and (respelt := _respelt(meant, left)) is not meant:
+                meant, left = respelt, self._problems(respelt, schema)
+            problems = problems if left else ()
+        except RecursionError:
+            # Where none can follow, it is the server's to say.
             return None
         return invalid(*problems, tool=tool).replace(**NEVER_SENT) if problems else None
 
@@ -57,20 +47,12 @@ class Gate:
         # Some servers take calls of tools that they do not list; but none whose name is that of another one misspelt.
         return found.replace(**NEVER_SENT) if found.actions or self._mode == "on" else None
 
-    def _problems(
-        self, tool: str, arguments: Mapping[str, Any], schema: dict[str, Any], listing: RememberedTools
-    ) -> tuple[Problems, ...]:
-        broken = NO_PROBLEMS
-        if not self._checkers(schema).fits(arguments):
-            broken = broken_rules(call_of(schema, arguments), own=False)
-            if self._mode == "auto" and _may_be_taken(broken, arguments, schema):
-                broken = NO_PROBLEMS
-        strange = NO_PROBLEMS
-        if not has_names(arguments, schema):
-            nature = listing.tools.traits(tool).nature
-            if fate("auto" if self._mode == "auto" else "reject", arguments, schema, nature) == "reject":
-                strange = check_names(arguments, schema)
-        return tuple(each for each in (broken, strange) if each)
+    def _problems(self, arguments: Mapping[str, Any], schema: dict[str, Any]) -> tuple[Problems, ...]:
+        """What is wrong with a call; in the mode `auto` nothing, unless any server refuses it."""
+        call = call_of(schema, arguments)
+        broken = NO_PROBLEMS if self._checkers(schema).fits(arguments) else check(call)
+        found = tuple(each for each in (broken, check_names(call)) if each)
+        return found if self._mode == "on" or any(each.refused for each in found) else ()
 
     def heard(self, error: ToolError, tool: str, listing: RememberedTools) -> None:
         """A refusal of the server itself: if it asks for what its schema does not have, the schema is not to be
@@ -89,14 +71,14 @@ class Gate:
                 self._given_up.add(tool)
 
 
-def _as_taken(arguments: Mapping[str, Any], schema: dict[str, Any], nature: Nature) -> Mapping[str, Any]:
-    """The arguments as a lenient server may understand them; themselves, if that is no other way."""
-    # By another spelling nothing can be done unseen: the server takes it, or misses the name that it lists.
-    meant: Mapping[str, Any] = respelt(arguments, schema)
-    return without_unheeded(meant, schema) if nature in HARMLESS else meant
-
-
-def _may_be_taken(broken: Problems, arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> bool:
-    """Whether a server may take it all the same: many are more lenient than what they list."""
-    fields = invalid(broken).fields if broken else ()
-    return bool(fields) and not any(is_hopeless(problem, arguments, schema) for problem in fields)
+def _respelt(arguments: Mapping[str, Any], problems: tuple[Problems, ...]) -> Mapping[str, Any]:
+    """The arguments with the required names as the schema spells them: a server takes both spellings, or misses one."""
+    changes = [
+        Patch("rename", (*field.path[:-1], name), to=str(field.path[-1]))
+        for each in problems
+        for field in each.fields
+        if field.rule == "required" and field.path and isinstance(holder := value_at(arguments, field.path[:-1]), dict)
+        for name in holder
+        if normal(name) == normal(str(field.path[-1]))
+    ]
+    return apply_patch(arguments, changes) if changes else arguments

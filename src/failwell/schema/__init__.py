@@ -1,90 +1,30 @@
 """JSON Schema, read in one place: references, the walk, validation, what is wrong with arguments and what mends it.
 
-Other rooms import what is listed here, and nothing from inside. No validator is imported before one is used.
+Other packages import what is listed here, and nothing from inside. jsonschema-rs is imported when the first value is
+held against a schema.
 """
 
 from __future__ import annotations
 
-from .argument_names import has_names, strange_names, unknown_names, without_unheeded
-from .by_schema import BySchema
-from .certainty import fits
-from .check import Checker, Checkers, broken_rules
-from .fixes import as_option
-from .jsonschema_errors import jsonschema_problems
-from .leniency import is_hopeless, may_take, respelt
-from .locations import anchored, decoded, errors_of, loc_of
-from .mirrored import header_arguments
-from .nodes import branches_of, known_names, open_ended, properties_of, step_into
-from .problems import (
-    LONGEST_NAME,
-    MOST_NAMES,
-    MOST_READ,
-    NO_PROBLEMS,
-    BrokenRule,
-    CheckedCall,
-    Problems,
-    Secrecy,
-    cut,
-    invalid,
-    step_of,
-    told,
-)
-from .pydantic_errors import pydantic_problems
+from .call import LONGEST_NAME, MOST_READ, BrokenRule, CheckedCall, cut, step_of
+from .mend import as_option
+from .names import has_names, header_arguments, restraint, unknown_names
+from .nodes import branches_of, known_names, open_ended, properties_of, step_into, value_at
+from .problems import MOST_NAMES, NO_PROBLEMS, Problems, check, check_names, explain, invalid
+from .pydantic_errors import anchored, decoded, errors_of, loc_of, pydantic_problems
 from .refs import Schema, renamed, resolve
-from .restraints import restraint
-from .rule_table import PYDANTIC, Of
+from .rule_table import PYDANTIC
 from .spelling import is_certain, nearest, normal, one_edit, ranked
+from .validator import BySchema, Checker, Checkers, fits
 from .walk import ANY, places
 
+# fmt: off
 __all__ = [
-    "ANY",
-    "LONGEST_NAME",
-    "MOST_NAMES",
-    "MOST_READ",
-    "NO_PROBLEMS",
-    "PYDANTIC",
-    "BrokenRule",
-    "CheckedCall",
-    "Checker",
-    "Checkers",
-    "BySchema",
-    "Of",
-    "Problems",
-    "Schema",
-    "Secrecy",
-    "anchored",
-    "as_option",
-    "branches_of",
-    "broken_rules",
-    "cut",
-    "decoded",
-    "errors_of",
-    "fits",
-    "has_names",
-    "header_arguments",
-    "invalid",
-    "is_certain",
-    "is_hopeless",
-    "jsonschema_problems",
-    "known_names",
-    "loc_of",
-    "may_take",
-    "nearest",
-    "normal",
-    "one_edit",
-    "open_ended",
-    "restraint",
-    "places",
-    "properties_of",
-    "pydantic_problems",
-    "ranked",
-    "renamed",
-    "resolve",
-    "respelt",
-    "step_into",
-    "step_of",
-    "told",
-    "strange_names",
-    "unknown_names",
-    "without_unheeded",
+    "ANY", "LONGEST_NAME", "MOST_NAMES", "MOST_READ", "NO_PROBLEMS", "PYDANTIC", "BrokenRule", "BySchema",
+    "CheckedCall", "Checker", "Checkers", "Problems", "Schema", "anchored", "as_option", "branches_of", "check", "check_names",
+    "cut", "decoded", "errors_of", "explain", "fits", "has_names", "header_arguments", "invalid", "is_certain",
+    "known_names", "loc_of", "nearest", "normal", "one_edit", "open_ended", "places", "properties_of",
+    "pydantic_problems", "ranked", "renamed", "resolve", "restraint", "step_into", "step_of", "unknown_names",
+    "value_at",
 ]
+# fmt: on

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Json, Path
 
-from .refs import CLASH, DEEPEST, NOTHING, REFERENCES, Schema, resolve
+from .refs import DEEPEST, NOTHING, REFERENCES, Schema, resolve
 
 
 def branches_of(node: Schema, root: Schema) -> list[Schema]:
@@ -21,37 +21,25 @@ def branches_of(node: Schema, root: Schema) -> list[Schema]:
     return [each for each in found if each.get("type") != "null"]
 
 
-def at(root: Schema | None, path: Path, arguments: object = UNSET, *, whole: bool = False) -> Schema:
-    """The schema of the value at `path`; in a union, of the branch that the arguments chose, or that alone fits.
-
-    With `whole`, only if that is all there is to say about the value: nothing when other parts may have a say in it.
-    """
+def at(root: Schema | None, path: Path, arguments: object = UNSET) -> Schema:
+    """The schema of the value at `path`; in a union, of the branch that the arguments chose, or that alone fits."""
     if not (type(root) is dict or isinstance(root, Mapping)) or len(path) > DEEPEST * 4:
         return NOTHING
     node, value = resolve(root, root), arguments
     for step in path:
-        if whole and not _SPREADING.isdisjoint(node):
-            return NOTHING
-        node = _below(node, step, value, root, whole)
-        value = step_into(value, step)
+        node, value = _below(node, step, value, root), step_into(value, step)
     return node
 
 
-# Keywords by which a schema speaks of its children beside where it describes them.
-_SPREADING: Final = frozenset(["allOf", "if", "not", "dependentSchemas", "dependencies", "patternProperties", CLASH])
-
-
-def _below(node: Schema, step: str | int, value: object, root: Schema, whole: bool) -> Schema:
+def _below(node: Schema, step: str | int, value: object, root: Schema) -> Schema:
     branches = branches_of(node, root)
-    if branches:
-        name = discriminator(node, branches)
-        tag = step_into(value, name) if name else UNSET
-        chosen = [each for each in branches if tag is not UNSET and tag in _tags(each, name)]
-        if whole and (len(chosen) != 1 or "properties" in node or not _SPREADING.isdisjoint(chosen[0])):
-            return NOTHING
-        found = [below for each in chosen or branches if (below := _child(each, step, root)) is not NOTHING]
-        return found[0] if len(found) == 1 or (chosen and found) else NOTHING
-    return _child(node, step, root)
+    if not branches:
+        return _child(node, step, root)
+    name = discriminator(node, branches)
+    tag = step_into(value, name) if name else UNSET
+    chosen = [each for each in branches if tag is not UNSET and tag in _tags(each, name)]
+    found = [below for each in chosen or branches if (below := _child(each, step, root)) is not NOTHING]
+    return found[0] if len(found) == 1 or (chosen and found) else NOTHING
 
 
 def properties_of(node: object) -> Schema:
@@ -65,19 +53,16 @@ def known_names(node: object) -> Schema:
     """The arguments, or the keys of an object, that a schema speaks of: by their names what it says of each, which is
     nothing for one that it only asks for."""
     described = properties_of(node)
-    asked = _asked_for(node) if isinstance(node, Mapping) else ()
+    if not isinstance(node, Mapping):
+        return described
+    required = node.get("required")
+    asked = [*required] if isinstance(required, list) else []
+    for name, needed in _needs_of(node):
+        asked += [name, *(needed if isinstance(needed, list) else ())]
     return {**described, **{name: NOTHING for name in asked if isinstance(name, str) and name not in described}}
 
 
-def _asked_for(node: Schema) -> Iterator[object]:
-    required = node.get("required")
-    yield from required if isinstance(required, list) else ()
-    for name, needed in needs_of(node):
-        yield name
-        yield from needed if isinstance(needed, list) else ()
-
-
-def needs_of(node: Schema) -> Iterator[tuple[object, object]]:
+def _needs_of(node: Schema) -> Iterator[tuple[object, object]]:
     """What some arguments make necessary: the name of each, with other names or with a schema."""
     for word in ("dependentRequired", "dependencies"):
         said = node.get(word)
@@ -98,33 +83,7 @@ def open_ended(schema: object) -> bool:
         return True
     if any(more is True or isinstance(more, Mapping) for more in map(schema.get, _OTHERS)):
         return True
-    return not _ELSEWHERE.isdisjoint(schema) or any(isinstance(each, Mapping) for _, each in needs_of(schema))
-
-
-_MOST_PARTS: Final = 100
-_PARTS: Final = ("allOf", "anyOf", "oneOf")
-
-
-def names_at(root: Schema, path: Path) -> Schema:
-    """All the names that the object at `path` may have, in whichever part or branch they stand; nothing where names are
-    held against patterns, or the place is not known."""
-    nodes = _parts(root, root)
-    for step in path[:DEEPEST]:
-        nodes = [part for node in nodes for part in _parts(_child(node, step, root), root)][:_MOST_PARTS]
-    if len(path) > DEEPEST or any("patternProperties" in node or "propertyNames" in node for node in nodes):
-        return NOTHING
-    return {name: said for node in nodes for name, said in known_names(node).items()}
-
-
-def _parts(node: object, root: Schema) -> list[Schema]:
-    """A schema and those that it is made of, for the same value."""
-    found = [resolve(node, root)]
-    for each in found:
-        # The list grows while it is read, up to a size that no author reaches.
-        listed = [branch for word in _PARTS if isinstance(each.get(word), list) for branch in each[word]]
-        listed += [each[word] for word in ("if", "then", "else") if word in each]
-        found += [resolve(branch, root) for branch in listed[: max(_MOST_PARTS - len(found), 0)]]
-    return found
+    return not _ELSEWHERE.isdisjoint(schema) or any(isinstance(each, Mapping) for _, each in _needs_of(schema))
 
 
 def _child(node: Schema, step: str | int, root: Schema) -> Schema:
@@ -173,6 +132,13 @@ def discriminator(node: Schema, branches: list[Schema]) -> str | None:
         if all(_tags(branch, name) for branch in branches) and len(set(tags)) == len(tags):
             return str(name)
     return None
+
+
+def value_at(value: object, path: Path) -> Any:
+    """What lies at a path; UNSET when there is nothing."""
+    for step in path:
+        value = step_into(value, step)
+    return value
 
 
 def tags_of(branches: list[Schema], name: str) -> list[Json]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from failwell.model import (
     UNSET,
@@ -16,48 +16,33 @@ from failwell.model import (
     Patch,
     Path,
     ToolError,
-    Unset,
     compact,
     place_of,
     plain,
     shown,
-    text,
 )
 
-from . import fixes
-from .certainty import fits
-from .nodes import (
-    at,
-    branches_of,
-    known_names,
-    names_at,
-    open_ended,
-    options_of,
-    properties_of,
-    step_into,
-    type_of,
-    types_of,
-)
-from .refs import NOTHING, Schema
-from .restraints import restraint
+from .call import LONGEST_NAME, LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
+from .coercion import is_refused
+from .mend import MOST_PROBLEMS, brought, mend
+from .names import has_names, unknown_names
+from .nodes import at, branches_of, known_names, open_ended, options_of, type_of, types_of, value_at
+from .refs import Schema
 from .rule_table import RULES, RuleText
-from .spelling import is_certain, nearest
-from .unions import forms
+from .spelling import nearest
+from .validator import find_broken
 
-MOST_PROBLEMS: Final = 20
-MOST_READ: Final = 500
 MOST_NAMES: Final = 5
 _MOST_OPTIONS: Final = 25
 _MOST_HINTS: Final = 3
 _LONGEST_TEXT: Final = 200
-LONGEST_NAME: Final = 100
-LONGEST_WORDS: Final = 300
 
 
 class Problems(NamedTuple):
     """What is wrong with some arguments, and what would put it right. Empty ones are false.
 
-    `total` also counts the problems that are not in `fields`; `more` says that nobody counted to the end.
+    `total` also counts the problems that are not in `fields`; `more` says that nobody counted to the end. `refused`:
+    one of them is such that any server refuses the call.
     """
 
     fields: tuple[FieldError, ...] = ()
@@ -66,6 +51,7 @@ class Problems(NamedTuple):
     names: tuple[str, ...] = ()
     total: int = 0
     more: bool = False
+    refused: bool = False
 
     def __bool__(self) -> bool:
         return self.total > 0
@@ -74,15 +60,21 @@ class Problems(NamedTuple):
 NO_PROBLEMS: Final = Problems()
 
 
-class BrokenRule(NamedTuple):
-    """A rule that a value breaks: `limit` is what the rule asks for, `node` the value's own schema."""
+def check(call: CheckedCall, *, formats: bool = False) -> Problems:
+    """What the arguments of a call break of its schema. Nothing, where nobody can read the schema.
 
-    rule: str
-    path: Path
-    sent: object = UNSET
-    limit: Any = None
-    node: Schema = NOTHING
-    in_text: bool = False
+    Arguments that are nested too deeply raise RecursionError.
+    """
+    broken = find_broken(call, formats=formats) or []
+    return explain(broken[:MOST_READ], call, more=len(broken) > MOST_READ)
+
+
+def check_names(call: CheckedCall) -> Problems:
+    """The arguments that the schema does not have; nothing, quickly, when it has them all, or allows others."""
+    if call.arguments is UNSET or has_names(call.arguments, call.schema):
+        return NO_PROBLEMS
+    unknown = unknown_names(call.arguments, call.schema)
+    return explain([BrokenRule("additionalProperties", (), limit=unknown, node=call.schema)], call)
 
 
 def invalid(*problems: Problems, tool: str | None = None, action: str | None = None) -> ToolError:
@@ -128,53 +120,7 @@ def _listed(names: Sequence[Any], most: int, say: Callable[[Any], str] = str) ->
     return ", ".join(map(say, names[:most])) + more
 
 
-def cut(value: object, longest: int) -> str:
-    """A text of a bearable length. Cut before it is looked at: it may be endless."""
-    if isinstance(value, str):
-        return text(value if len(value) <= longest else value[: longest - 1] + "…")
-    if isinstance(value, (bytes, bytearray)):
-        return text(bytes(value[: longest + 1]))[:longest]
-    return text(plain(value))[:longest] if value is None or isinstance(value, (bool, int, float)) else _described(value)
-
-
-def _described(value: object) -> str:
-    return text(value)[:_LONGEST_TEXT] if type(value).__module__ != "builtins" else f"<{type(value).__name__}>"
-
-
-class Secrecy(Protocol):
-    """What must not be quoted. Whoever asks for words brings it along: this room reads schemas and knows no secrets."""
-
-    @property
-    def mask(self) -> str: ...
-
-    def hides(self, path: Path) -> bool:
-        """Whether the argument at a path is secret, or lies in one that is."""
-
-    def sample(self, value: object, path: Path) -> Json:
-        """A value small enough to be kept, and without what is secret in it."""
-
-    def spared(self, words: str, arguments: object) -> str:
-        """An author's words, which may quote any of the arguments, without what is secret of them."""
-
-    def may_hide(self, value: object, path: Path) -> bool:
-        """Whether there is a secret in a value, or so much that nobody can tell."""
-
-
-class CheckedCall:
-    """The call whose arguments are looked at: its schema, what was sent, and which of it is secret."""
-
-    def __init__(self, schema: object, arguments: object, secrets: Secrecy) -> None:
-        # The exact type first: asking an abstract class takes longer.
-        self.schema: Schema = schema if type(schema) is dict or isinstance(schema, Mapping) else NOTHING
-        self.arguments: Any = arguments if type(arguments) is dict or isinstance(arguments, Mapping) else UNSET
-        self.secrets = secrets
-
-
-def step_of(key: object) -> str | int:
-    return key if isinstance(key, (str, int)) else str(type(key))
-
-
-def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: bool = False) -> Problems:
+def explain(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: bool = False) -> Problems:
     """The broken rules in words, and what mends them."""
     broken = _tidied(found)
     broken += _misspelt(broken, call)
@@ -182,45 +128,48 @@ def told(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, more: 
     patch: list[Patch] = []
     hints: list[str] = []
     names: list[str] = []
+    refused = False
     for each in broken:
         names += _names(each)
         if len(fields) < MOST_PROBLEMS:
             fields.append(_field(each, call))
-            changes, asked = _MENDING.get(each.rule, _no_mending)(each, call)
+            changes, asked = mend(each, call)
+            refused = refused or is_refused(each, call, is_misspelt=bool(asked))
             patch += [] if each.in_text else changes
             hints += asked
             # The list grows while it is read: a name that was put right may bring a value that is wrong there.
-            broken += [wrong for change in changes if change.op == "rename" for wrong in _brought(change, call) or ()]
+            broken += [wrong for change in changes if change.op == "rename" for wrong in brought(change, call) or ()]
     total = len(broken) + unread
-    return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more)
+    return Problems(tuple(fields), tuple(patch), tuple(hints), tuple(dict.fromkeys(names)), total, more, refused)
 
 
 def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRule]:
     """Names near to one that is missing from the same object, and not among those that it has: they stand for it, even
     where an object takes any name."""
-    missing: dict[Path, list[str]] = {}
+    missing: dict[Path, list[BrokenRule]] = {}
     for each in broken:
         if each.rule == "required" and not each.in_text and each.path and isinstance(each.path[-1], str):
-            missing.setdefault(each.path[:-1], []).append(each.path[-1])
-    if not missing:
-        return []
-    described = properties_of(call.schema)
+            missing.setdefault(each.path[:-1], []).append(each)
     told_of = {each.path for each in broken if each.rule == "additionalProperties"}
     found: list[BrokenRule] = []
-    for path, names in missing.items():
+    for path, lacking in missing.items():
         holder = value_at(call.arguments, path)
-        if path in told_of or not isinstance(holder, Mapping) or (not path and holder.keys() <= described.keys()):
+        if path in told_of or not isinstance(holder, Mapping):
             continue
-        if not (known := names_at(call.schema, path)):
-            continue
+        names = [str(each.path[-1]) for each in lacking]
+        known: Schema = {} if path else known_names(call.schema)
+        for each in lacking:
+            known = {**known, **known_names(each.holder or at(call.schema, path, call.arguments))}
         strange = [name for name in islice(holder, MOST_READ) if isinstance(name, str) and name not in known]
         near = [name for name in strange[:MOST_PROBLEMS] if nearest(name, names) is not None]
-        # Where an object may take any name, only a name near to a missing one stands for it.
-        only = strange if len(strange) == len(names) == 1 and not path else near
-        listed = near if path or open_ended(call.schema) else strange if near else only
-        if listed:
+        if not path and known and not open_ended(call.schema) and near:
+            near = strange
+        elif not path and known and len(strange) == len(names) == 1:
+            # The one that is missing and the one that is unknown.
+            near = strange
+        if near:
             node = {"properties": known, "required": names}
-            found.append(BrokenRule("additionalProperties", path, limit=listed, node=node))
+            found.append(BrokenRule("additionalProperties", path, limit=near, node=node))
     return found
 
 
@@ -271,8 +220,9 @@ def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, RuleText, str | No
         options = listed if broken.rule == "enum" else []
     elif broken.rule == "anyOf":
         # Which values there are is worth more than that this is none of them.
-        limit = forms(broken.node, call.schema, _received(broken))
-        row = replace(row, message=RULES["type"].message) if limit else row
+        limit = label(broken.node, call.schema) or ""
+        is_told = limit and _received(broken) not in limit.split(" | ") and len(limit) <= LONGEST_WORDS
+        row, limit = (replace(row, message=RULES["type"].message), limit) if is_told else (row, "")
     elif broken.rule == "const":
         limit = cut(compact(plain(limit)), LONGEST_WORDS)
     elif broken.rule == "additionalProperties":
@@ -304,159 +254,25 @@ def label(node: Schema, root: Schema) -> str | None:
     """The type of an argument in words: `string`, `integer | null`, `'admin' | 'user'`."""
     if options := options_of(node):
         return cut(_alternatives(options), LONGEST_WORDS)
-    types = types_of(node)
-    if not types:
-        types = [name for branch in branches_of(node, root) for name in types_of(branch)]
-    return " | ".join(dict.fromkeys(types)) or None
+    kinds = [types_of(node)] if types_of(node) else [_kinds(branch) for branch in branches_of(node, root)]
+    return " | ".join(dict.fromkeys(name for names in kinds for name in names)) or None
+
+
+def _kinds(branch: Schema) -> list[str]:
+    options, needed = options_of(branch), branch.get("required")
+    if options:
+        return [shown(option) for option in options] if len(options) <= MOST_NAMES else []
+    types = types_of(branch) or (["object"] if needed else [])
+    is_short = types == ["object"] and isinstance(needed, list) and 0 < len(needed) <= _MOST_NEEDED
+    return [f"object with {' and '.join(map(str, needed))}"] if is_short and needed else types
+
+
+_MOST_NEEDED: Final = 3
 
 
 def _received(broken: BrokenRule) -> str:
     kind = type_of(broken.sent)
     return "float" if kind == "number" and broken.limit == "integer" and isinstance(broken.sent, float) else kind
-
-
-Mended = tuple[list[Patch], list[str]]
-
-
-def _no_mending(broken: BrokenRule, call: CheckedCall) -> Mended:
-    return [], []
-
-
-def _mend_type(broken: BrokenRule, call: CheckedCall) -> Mended:
-    node = broken.node or {"type": broken.limit}
-    options = options_of(node)
-    value = fixes.as_option(broken.sent, options) if options else fixes.as_type(broken.sent, node, call.schema)
-    return _setting(broken, value, call), []
-
-
-def _mend_option(broken: BrokenRule, call: CheckedCall) -> Mended:
-    if call.secrets.hides(broken.path):
-        return [], []
-    options = broken.limit if broken.rule != "const" else [broken.limit]
-    near = fixes.near_option(broken.sent, options)
-    hints = [_question(near, broken.sent)] if near is not None and near != broken.sent else []
-    return _setting(broken, fixes.as_option(broken.sent, options), call), hints
-
-
-def _mend_missing(broken: BrokenRule, call: CheckedCall) -> Mended:
-    return _setting(broken, fixes.given(broken.node, call.schema), call), []
-
-
-def _mend_names(broken: BrokenRule, call: CheckedCall) -> Mended:
-    holder = value_at(call.arguments, broken.path)
-    known = {
-        name: node
-        for name, node in known_names(broken.node).items()
-        if isinstance(name, str) and step_into(holder, name) is UNSET
-    }
-    asked = broken.node.get("required")
-    missing = [name for name in asked if name in known] if isinstance(asked, list) else []
-    strange = [name for name in broken.limit[:MOST_PROBLEMS] if isinstance(name, str)]
-    near = {name: target for name in strange if (target := nearest(name, known)) is not None}
-    meant = {name: target for name, target in near.items() if is_certain(name, target, known)}
-    for name in strange:
-        if name not in meant:
-            alike = _alike(name, near.get(name), known, missing if len(strange) == 1 else [])
-            fitting = [each for each in alike if _changes(broken.path, name, each, call)]
-            meant.update({name: fitting[0]} if len(fitting) == 1 else {})
-    targets = list(meant.values())
-    patch = [
-        change
-        for name, target in meant.items()
-        if targets.count(target) == 1
-        for change in _changes(broken.path, name, target, call, is_certain=name in near)
-    ]
-    # Whoever follows a question takes the value along.
-    return patch, [
-        _question(target, name)
-        for name, target in near.items()
-        if _changes(broken.path, name, target, call, is_certain=meant.get(name) == target)
-    ]
-
-
-def _alike(name: str, near: str | None, known: Schema, missing: list[str]) -> list[str]:
-    """What an argument by a strange name may be, by what else there is: the only one that is missing, or one that
-    promises the same restraint. A confirmation is given by the caller alone."""
-    kind = restraint(name)
-    if kind is not None:
-        return [each for each in known if restraint(each) == kind and kind != "confirmed"]
-    return [each for each in missing[:2] if len(missing) == 1 and near in (None, each) and _is_free(each)]
-
-
-def _is_free(name: str) -> bool:
-    return restraint(name) in (None, "less")
-
-
-def _changes(path: Path, name: str, target: str, call: CheckedCall, *, is_certain: bool = False) -> list[Patch]:
-    """What makes one argument of another, if its value belongs there: in another type, if need be."""
-    rename = Patch("rename", (*path, name), to=target)
-    wrong = _brought(rename, call)
-    if wrong == []:
-        return [rename]
-    value = value_at(call.arguments, (*path, name))
-    node = at(call.schema, (*path, target), call.arguments)
-    other = fixes.as_type(value, node, call.schema)
-    # A number is no name: what only might be meant is not made a text.
-    is_sure = is_certain or not isinstance(other, str)
-    if is_sure and (setting := _setting(BrokenRule("type", (*path, target)), other, call)):
-        return [Patch("remove", (*path, name)), *setting]
-    return [rename] if wrong and is_certain else []
-
-
-def _brought(rename: Patch, call: CheckedCall) -> list[BrokenRule] | None:
-    """The rules that a value breaks under its new name; None where that is not known."""
-    from .plain_rules import plainly_broken
-
-    path = (*rename.path[:-1], rename.to or "")
-    value, node = value_at(call.arguments, rename.path), at(call.schema, path, call.arguments)
-    if fits(value, node, call.schema) or _passes(value, node, call.schema):
-        return []
-    found = plainly_broken({"properties": {path[-1]: node}}, {str(path[-1]): value})
-    return [each._replace(path=path) for each in found] if found else None
-
-
-def _passes(value: object, node: Schema, root: Schema) -> bool:
-    """Whether a value fits a schema with a pattern: that is left to the validator that gives up in time."""
-    from .check import Checker
-
-    programs = {word: node[word] for word in ("pattern", "format") if word in node}
-    plain_node = {word: limit for word, limit in node.items() if word not in programs}
-    return bool(programs) and fits(value, plain_node, root) and Checker(programs).fits(value)
-
-
-def _question(meant: str, sent: object) -> str:
-    return f"Did you mean {shown(cut(meant, LONGEST_NAME))} instead of {shown(cut(sent, LONGEST_NAME))}?"
-
-
-def _setting(broken: BrokenRule, value: Json | Unset, call: CheckedCall) -> list[Patch]:
-    """The change, unless it would show a secret, may break another rule, or cannot be written down as it is."""
-    if value is UNSET or not broken.path or call.secrets.may_hide(value, broken.path):
-        return []
-    if broken.rule != "discriminator" and (call.schema or broken.rule not in ("enum", "const")):
-        node = at(call.schema, broken.path, call.arguments, whole=True)
-        if node is NOTHING or not fits(value, node, call.schema):
-            return []
-    change = Patch("set", broken.path, value)
-    try:
-        return [change] if change.value == value and change.path == broken.path else []
-    except RecursionError:
-        return []
-
-
-_MENDING: Final[dict[str, Callable[[BrokenRule, CheckedCall], Mended]]] = {
-    "type": _mend_type,
-    "enum": _mend_option,
-    "const": _mend_option,
-    "discriminator": _mend_option,
-    "required": _mend_missing,
-    "additionalProperties": _mend_names,
-}
-
-
-def value_at(value: object, path: Path) -> Any:
-    for step in path:
-        value = step_into(value, step)
-    return value
 
 
 def _tidied(broken: Iterable[BrokenRule]) -> list[BrokenRule]:

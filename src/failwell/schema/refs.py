@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 Schema = Mapping[str, Any]
 NOTHING: Final[Schema] = {}
 DEEPEST: Final = 12
-CLASH: Final = "not understood"
-"""A key that is no keyword: of two schemas that were put together, each limits what the other one limits."""
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _LEADING: Final = frozenset((*REFERENCES, *_UNIONS))
-REMARKS: Final = frozenset(
-    "title description default examples example deprecated readOnly writeOnly $comment $defs definitions $schema $id "
-    "nullable".split()
-)
 # Where schemas stand by name, and where data stand, whatever they look like.
 _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 _DATA: Final = frozenset({"const", "default", "enum", "examples"})
@@ -33,14 +27,23 @@ def resolve(node: object, root: Schema) -> Schema:
     for _ in range(DEEPEST):
         if not isinstance(node, Mapping):
             return NOTHING
-        word, inner = _reference(node, root)
-        if inner is None:
-            word, inner = _only_branch(node)
+        word = next((word for word in REFERENCES if isinstance(node.get(word), str)), "")
+        inner: Schema | None = target(node[word], root) if word else None
+        for union in () if word else _UNIONS:
+            branches = node.get(union)
+            real = [each for each in branches if not _is_null(each)] if isinstance(branches, list) else []
+            if len(real) == 1 and isinstance(real[0], Mapping):
+                word, inner = union, real[0]
+                break
         if inner is None:
             return node
         # What stands beside a reference adds to it: pydantic writes defaults there.
-        node = _together(inner, node, word)
+        node = {**inner, **{key: value for key, value in node.items() if key != word}}
     return NOTHING
+
+
+def _is_null(branch: object) -> bool:
+    return isinstance(branch, Mapping) and branch.get("type") == "null"
 
 
 def targets(node: Schema, root: Schema) -> Iterator[Schema]:
@@ -55,25 +58,22 @@ def target(reference: object, root: Schema) -> Schema:
     """The schema that a reference names by a pointer, an anchor or an id."""
     if not isinstance(reference, str):
         return NOTHING
-    if reference.startswith("#/"):
-        return _pointed(reference, root)
-    return root if reference in ("#", "") else _anchored(reference.removeprefix("#"), root)
-
-
-def _pointed(reference: str, root: Schema) -> Schema:
-    found: object = root
-    for step in _steps(reference):
-        held = {str(index): each for index, each in enumerate(found)} if isinstance(found, list) else found
-        found = held.get(step) if isinstance(held, Mapping) else None
-    return found if isinstance(found, Mapping) else NOTHING
-
-
-def _steps(reference: str) -> list[str]:
+    if not reference.startswith("#/"):
+        return root if reference in ("#", "") else _anchored(reference.removeprefix("#"), root)
     if "%" in reference:
         from urllib.parse import unquote
 
         reference = unquote(reference)
-    return [step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")]
+    return pointed([step.replace("~1", "/").replace("~0", "~") for step in reference[2:].split("/")], root)
+
+
+def pointed(steps: Iterable[str | int], root: object) -> Schema:
+    """The schema at a JSON pointer."""
+    found: object = root
+    for step in steps:
+        held = {str(index): each for index, each in enumerate(found)} if isinstance(found, list) else found
+        found = held.get(str(step)) if isinstance(held, Mapping) else None
+    return found if isinstance(found, Mapping) else NOTHING
 
 
 def _anchored(name: str, root: Schema) -> Schema:
@@ -89,32 +89,6 @@ def _anchored(name: str, root: Schema) -> Schema:
         elif isinstance(each, list):
             waiting += each
     return NOTHING
-
-
-def _reference(node: Schema, root: Schema) -> tuple[str, Schema | None]:
-    word = next((word for word in REFERENCES if isinstance(node.get(word), str)), "")
-    if not word:
-        return "", None
-    found = target(node[word], root)
-    # What leads nowhere limits the value in a way that nobody here knows.
-    return word, found if found is not NOTHING else {CLASH: True}
-
-
-def _only_branch(node: Schema) -> tuple[str, Schema | None]:
-    for word in _UNIONS:
-        branches = node.get(word)
-        if isinstance(branches, list):
-            real = [each for each in branches if not (isinstance(each, Mapping) and each.get("type") == "null")]
-            if len(real) == 1 and isinstance(real[0], Mapping):
-                return word, real[0]
-    return "", None
-
-
-def _together(inner: Schema, outer: Schema, word: str) -> Schema:
-    """Both schemas in one. Where both limit the same, neither is the whole truth, which `fits` must know."""
-    rest = {key: value for key, value in outer.items() if key != word}
-    clash = any(key in inner and inner[key] != value for key, value in rest.items() if key not in REMARKS)
-    return {**inner, **rest, **({CLASH: True} if clash else {})}
 
 
 def renamed(node: Any, names: Mapping[str, str]) -> Any:

@@ -5,9 +5,10 @@ The rules are named after the keywords of JSON Schema. The wording is contract 0
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,91 +115,73 @@ KEYWORDS: Final[Mapping[str, str]] = {
 """A keyword of JSON Schema whose rule has another name than its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Of:
-    """A rule whose limit stands in the validator's context, under this name."""
+class Row(NamedTuple):
+    """The rule that an error of pydantic stands for: its limit, or the key of the limit in the error's context."""
 
     rule: str
-    key: str
+    limit: str | None = None
+    key: str | None = None
 
 
-def _all(*names: str, rule: str, limit: Any = None) -> dict[str, tuple[str, Any]]:
-    return dict.fromkeys(names, (rule, limit))
+# A rule with `=limit` or `@key`, and what pydantic calls a value that breaks it.
+_PYDANTIC: Final = """
+required: missing missing_argument missing_keyword_only_argument missing_positional_only_argument union_tag_not_found
+required: value_error.missing
+additionalProperties: extra_forbidden unexpected_keyword_argument unexpected_positional_argument
+additionalProperties: multiple_argument_values invalid_key value_error.extra
+type=string: string_type string_sub_type string_unicode bytes_type path_type uuid_type url_type json_type date_type
+type=string: time_type datetime_type time_delta_type type_error.str type_error.none.allowed
+type=integer: int_type int_parsing int_parsing_size int_from_float type_error.integer
+type=number: float_type float_parsing decimal_type decimal_parsing complex_type complex_str_parsing fraction_type
+type=number: type_error.float type_error.decimal
+type=boolean: bool_type bool_parsing type_error.bool value_error.strictbool
+type=array: list_type tuple_type set_type frozen_set_type deque_type iterable_type named_tuple_type
+type=array: type_error.list type_error.tuple type_error.set
+type=object: dict_type mapping_type model_type model_attributes_type dataclass_type arguments_type ordered_dict_type
+type=object: type_error.dict
+type=null: none_required type_error.none
+email: value_error.email
+uri: url_parsing url_syntax_violation url_too_long value_error.url
+scheme@expected_schemes: url_scheme
+uuid: uuid_parsing uuid_version type_error.uuid
+date-time: datetime_parsing datetime_from_date_parsing datetime_object_invalid value_error.datetime
+date: date_parsing date_from_datetime_parsing date_from_datetime_inexact value_error.date
+time: time_parsing value_error.time
+duration: time_delta_parsing value_error.duration
+timezone: timezone_aware timezone_offset
+naive: timezone_naive
+past: date_past datetime_past
+future: date_future datetime_future
+ip: ip_any_address ip_any_interface
+ipv4: ip_v4_address ip_v4_interface
+ipv6: ip_v6_address ip_v6_interface
+network: ip_any_network ip_v4_network ip_v6_network
+json: json_invalid value_error.json
+base64: base64_decode
+size: byte_size byte_size_unit
+finite: finite_number
+pattern@pattern: string_pattern_mismatch value_error.str.regex
+minLength@min_length: string_too_short bytes_too_short
+maxLength@max_length: string_too_long bytes_too_long
+exclusiveMinimum@gt: greater_than
+minimum@ge: greater_than_equal
+exclusiveMaximum@lt: less_than
+maximum@le: less_than_equal
+multipleOf@multiple_of: multiple_of
+minItems@min_length: too_short
+maxItems@max_length: too_long
+uniqueItems: value_error.list.unique_items
+enum@expected: enum literal_error type_error.enum value_error.const
+discriminator@expected_tags: union_tag_invalid
+"""
 
 
-PYDANTIC: Final[Mapping[str, tuple[str, Any] | Of]] = {
-    **_all("missing", "missing_argument", "missing_keyword_only_argument", rule="required"),
-    **_all("missing_positional_only_argument", "value_error.missing", rule="required"),
-    **_all("extra_forbidden", "unexpected_keyword_argument", rule="additionalProperties"),
-    **_all("unexpected_positional_argument", "multiple_argument_values", rule="additionalProperties"),
-    **_all("value_error.extra", "invalid_key", rule="additionalProperties"),
-    **_all("string_type", "string_sub_type", "string_unicode", rule="type", limit="string"),
-    **_all("bytes_type", "path_type", "uuid_type", "url_type", "json_type", rule="type", limit="string"),
-    **_all("date_type", "time_type", "datetime_type", "time_delta_type", rule="type", limit="string"),
-    **_all("type_error.str", "type_error.none.allowed", rule="type", limit="string"),
-    **_all("int_type", "int_parsing", "int_parsing_size", "int_from_float", rule="type", limit="integer"),
-    **_all("type_error.integer", rule="type", limit="integer"),
-    **_all("float_type", "float_parsing", "decimal_type", "decimal_parsing", rule="type", limit="number"),
-    **_all("complex_type", "complex_str_parsing", "fraction_type", "fraction_parsing", rule="type", limit="number"),
-    **_all("type_error.float", "type_error.decimal", rule="type", limit="number"),
-    **_all("bool_type", "bool_parsing", "type_error.bool", "value_error.strictbool", rule="type", limit="boolean"),
-    **_all("list_type", "tuple_type", "set_type", "frozen_set_type", "deque_type", rule="type", limit="array"),
-    **_all("iterable_type", "named_tuple_type", rule="type", limit="array"),
-    **_all("type_error.list", "type_error.tuple", "type_error.set", rule="type", limit="array"),
-    **_all("dict_type", "mapping_type", "model_type", "model_attributes_type", rule="type", limit="object"),
-    **_all("dataclass_type", "arguments_type", "ordered_dict_type", "counter_type", rule="type", limit="object"),
-    **_all("frozen_dict_type", "type_error.dict", rule="type", limit="object"),
-    **_all("none_required", "type_error.none", rule="type", limit="null"),
-    **_all("value_error.email", rule="email"),
-    **_all("url_parsing", "url_syntax_violation", "url_too_long", "value_error.url", rule="uri"),
-    "url_scheme": Of("scheme", "expected_schemes"),
-    **_all("uuid_parsing", "uuid_version", "type_error.uuid", rule="uuid"),
-    **_all("datetime_parsing", "datetime_from_date_parsing", "value_error.datetime", rule="date-time"),
-    **_all("datetime_object_invalid", rule="date-time"),
-    **_all("date_parsing", "date_from_datetime_parsing", "date_from_datetime_inexact", rule="date"),
-    **_all("value_error.date", rule="date"),
-    **_all("time_parsing", "value_error.time", rule="time"),
-    **_all("time_delta_parsing", "value_error.duration", rule="duration"),
-    **_all("timezone_aware", "timezone_offset", rule="timezone"),
-    **_all("timezone_naive", rule="naive"),
-    **_all("date_past", "datetime_past", rule="past"),
-    **_all("date_future", "datetime_future", rule="future"),
-    **_all("ip_any_address", "ip_any_interface", "value_error.ipvanyaddress", rule="ip"),
-    **_all("ip_v4_address", "ip_v4_interface", "value_error.ipv4address", rule="ipv4"),
-    **_all("ip_v6_address", "ip_v6_interface", "value_error.ipv6address", rule="ipv6"),
-    **_all("ip_any_network", "ip_v4_network", "ip_v6_network", rule="network"),
-    **_all("json_invalid", "value_error.json", rule="json"),
-    **_all("base64_decode", rule="base64"),
-    **_all("byte_size", "byte_size_unit", rule="size"),
-    **_all("finite_number", rule="finite"),
-    "string_pattern_mismatch": Of("pattern", "pattern"),
-    "value_error.str.regex": Of("pattern", "pattern"),
-    "string_too_short": Of("minLength", "min_length"),
-    "string_too_long": Of("maxLength", "max_length"),
-    "bytes_too_short": Of("minLength", "min_length"),
-    "bytes_too_long": Of("maxLength", "max_length"),
-    "value_error.any_str.min_length": Of("minLength", "limit_value"),
-    "value_error.any_str.max_length": Of("maxLength", "limit_value"),
-    "greater_than": Of("exclusiveMinimum", "gt"),
-    "greater_than_equal": Of("minimum", "ge"),
-    "less_than": Of("exclusiveMaximum", "lt"),
-    "less_than_equal": Of("maximum", "le"),
-    "value_error.number.not_gt": Of("exclusiveMinimum", "limit_value"),
-    "value_error.number.not_ge": Of("minimum", "limit_value"),
-    "value_error.number.not_lt": Of("exclusiveMaximum", "limit_value"),
-    "value_error.number.not_le": Of("maximum", "limit_value"),
-    "multiple_of": Of("multipleOf", "multiple_of"),
-    "value_error.number.not_multiple": Of("multipleOf", "multiple_of"),
-    "too_short": Of("minItems", "min_length"),
-    "too_long": Of("maxItems", "max_length"),
-    "value_error.list.min_items": Of("minItems", "limit_value"),
-    "value_error.list.max_items": Of("maxItems", "limit_value"),
-    "value_error.list.unique_items": ("uniqueItems", None),
-    "enum": Of("enum", "expected"),
-    "literal_error": Of("enum", "expected"),
-    "type_error.enum": Of("enum", "enum_values"),
-    "value_error.const": Of("enum", "permitted"),
-    "union_tag_invalid": Of("discriminator", "expected_tags"),
-    "union_tag_not_found": ("required", None),
-}
-"""What pydantic calls a mistake (its second version, and below a dotted name its first), and the rule it breaks."""
+def _rows(lines: str) -> Iterator[tuple[str, Row]]:
+    for line in lines.strip().splitlines():
+        head, _, names = line.partition(": ")
+        rule, limit, key = re.fullmatch(r"([\w-]+)(?:=(\w+))?(?:@(\w+))?", head).groups()  # type: ignore[union-attr]
+        yield from ((name, Row(rule, limit, key)) for name in names.split())
+
+
+PYDANTIC: Final[Mapping[str, Row]] = dict(_rows(_PYDANTIC))
+"""What pydantic calls a mistake, and the rule it breaks."""

@@ -313,10 +313,10 @@ def _arguments(read: _Tool, call: _Call, *, own_id: bool) -> dict[str, Any] | No
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, Mapping) or not isinstance(required, list) or len(required) > _MOST_ARGUMENTS:
         return None
-    asked, sent = properties_of(call.schema), dict[str, Any]()
+    sent = dict[str, Any]()
     for name in dict.fromkeys([*required, *islice(properties, _MOST_ARGUMENTS)]):
         source = _source(name, read, call, own_id, name in required)
-        if source is not None and fits(call.arguments[source], properties.get(name, True), schema, asked.get(source)):
+        if source is not None and fits(call.arguments[source], properties.get(name, True), schema):
             sent[name] = call.arguments[source]
         elif name in required:
             return None

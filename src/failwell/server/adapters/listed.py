@@ -146,10 +146,10 @@ def judged(
         if extra == "reject" and tool.arguments:
             problem = from_schema(strictly(schema, extra), arguments, tool=name)
     is_checked = False
-    if is_asked and problem is None and tool.arguments is not None and (tool.arguments.is_final or validates is None):
+    if is_asked and problem is None and tool.arguments is not None and tool.arguments.is_compiled:
         # The SDK looks through the whole schema for each call, which takes longer than all the rest of it.
         is_checked = tool.arguments.fits(arguments)
-        # The validator that finds the words has to agree that something is wrong.
+        # What is nothing that JSON has fits nothing, and breaks no rule.
         problem = None if is_checked else from_schema(tool.arguments.schema, arguments, tool=name)
     return CheckedArguments(problem, unknown, extra, is_checked)
 

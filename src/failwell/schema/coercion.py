@@ -1,0 +1,67 @@
+"""What any server refuses: an argument that is missing or misspelt, or of a type that no server makes of what was sent.
+
+Servers take more than their schemas say: "5" for 5, 1 for true, JSON in a text, null for nothing. They cut what is too
+long, and many know options that they do not list. All that is theirs to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from .call import BrokenRule, CheckedCall
+from .names import restraint
+from .nodes import branches_of, types_of
+
+_LONGEST: Final = 20_000
+# Words for a flag or for nothing.
+_WORDS: Final = frozenset({*"true false t f yes no y n on off 1 0 null none".split(), ""})
+
+
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: object) -> bool:
+    """Whether a number is written in a text, or one of the words for a flag or for nothing."""
+    if not isinstance(value, str):
+        return isinstance(value, bool)
+    if value.strip().lower() in _WORDS or len(value) > _LONGEST:
+        return True
+    try:
+        float(value.replace(",", ""))
+    except ValueError:
+        return False
+    return True
+
+
+_COERCED: Final[dict[str, Callable[[Any], bool]]] = {
+    "integer": _is_number,
+    "number": _is_number,
+    "boolean": lambda value: _is_scalar(value) or _is_number(value),
+    "null": lambda value: _is_scalar(value) or _is_number(value),
+    "string": _is_scalar,
+    "array": _is_text,
+    "object": _is_text,
+}
+
+
+def is_refused(broken: BrokenRule, call: CheckedCall, *, is_misspelt: bool) -> bool:
+    """Whether no server at all takes the argument that breaks this rule.
+
+    is_misspelt: of names that the schema does not have, whether one is near to one that it has.
+    """
+    if broken.rule == "required":
+        # Some list an argument as required that has a default, and do without it.
+        return "default" not in broken.node
+    if broken.rule == "additionalProperties":
+        return is_misspelt or any(restraint(name) for name in broken.limit if isinstance(name, str))
+    if broken.rule not in ("type", "anyOf") or broken.sent is None:
+        return False
+    types = [types_of(broken.node)] if broken.rule == "type" else map(types_of, branches_of(broken.node, call.schema))
+    kinds = [*types]
+    return all(kinds) and not any(_COERCED[name](broken.sent) for names in kinds for name in names)
