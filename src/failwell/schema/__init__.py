@@ -6,7 +6,7 @@ held against a schema.
 
 from __future__ import annotations
 
-from .call import LONGEST_NAME, MOST_READ, BrokenRule, CheckedCall, cut, step_of
+from .checked_call import LONGEST_NAME, MOST_READ, BrokenRule, CheckedCall, cut, step_of
 from .mend import as_option
 from .names import has_names, header_arguments, restraint, unknown_names
 from .nodes import branches_of, known_names, open_ended, properties_of, step_into, value_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from .call import BrokenRule, CheckedCall
+from .checked_call import BrokenRule, CheckedCall
 from .names import restraint
 from .nodes import branches_of, types_of
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from failwell.model import UNSET, Json, Patch, Path, Unset, shown, text
 
-from .call import LONGEST_NAME, BrokenRule, CheckedCall, cut
+from .checked_call import LONGEST_NAME, BrokenRule, CheckedCall, cut
 from .names import restraint
 from .nodes import at, known_names, options_of, step_into, types_of, value_at
 from .refs import Schema

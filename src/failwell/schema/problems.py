@@ -22,7 +22,7 @@ from failwell.model import (
     shown,
 )
 
-from .call import LONGEST_NAME, LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
+from .checked_call import LONGEST_NAME, LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
 from .coercion import is_refused
 from .mend import MOST_PROBLEMS, brought, mend
 from .names import has_names, unknown_names

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from failwell.model import UNSET, Json, Path, plain
 
-from .call import LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
+from .checked_call import LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
 from .nodes import at, branches_of, options_of, step_into, tags_of, value_at
 from .problems import Problems, explain
 from .refs import DEEPEST, NOTHING, Schema
-from .rule_table import PYDANTIC, Row
+from .rule_table import PYDANTIC, ErrorRow
 from .validator import choose
 
 _KEY: Final = "[key]"
@@ -60,8 +60,8 @@ def loc_of(error: Mapping[str, Any]) -> tuple[str | int, ...]:
     return tuple(part if isinstance(part, (str, int)) else str(part) for part in parts)
 
 
-def _row(error: Mapping[str, Any]) -> Row:
-    return PYDANTIC.get(str(error.get("type")), Row("custom"))
+def _row(error: Mapping[str, Any]) -> ErrorRow:
+    return PYDANTIC.get(str(error.get("type")), ErrorRow("custom"))
 
 
 def _is_missing(error: Mapping[str, Any]) -> bool:

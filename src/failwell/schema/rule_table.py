@@ -115,7 +115,7 @@ KEYWORDS: Final[Mapping[str, str]] = {
 """A keyword of JSON Schema whose rule has another name than its own."""
 
 
-class Row(NamedTuple):
+class ErrorRow(NamedTuple):
     """The rule that an error of pydantic stands for: its limit, or the key of the limit in the error's context."""
 
     rule: str
@@ -176,12 +176,12 @@ discriminator@expected_tags: union_tag_invalid
 """
 
 
-def _rows(lines: str) -> Iterator[tuple[str, Row]]:
+def _rows(lines: str) -> Iterator[tuple[str, ErrorRow]]:
     for line in lines.strip().splitlines():
         head, _, names = line.partition(": ")
         rule, limit, key = re.fullmatch(r"([\w-]+)(?:=(\w+))?(?:@(\w+))?", head).groups()  # type: ignore[union-attr]
-        yield from ((name, Row(rule, limit, key)) for name in names.split())
+        yield from ((name, ErrorRow(rule, limit, key)) for name in names.split())
 
 
-PYDANTIC: Final[Mapping[str, Row]] = dict(_rows(_PYDANTIC))
+PYDANTIC: Final[Mapping[str, ErrorRow]] = dict(_rows(_PYDANTIC))
 """What pydantic calls a mistake, and the rule it breaks."""

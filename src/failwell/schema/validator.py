@@ -12,7 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from failwell.model import UNSET, Path, plain
 
-from .call import MOST_READ, BrokenRule, CheckedCall, step_of
+from .checked_call import MOST_READ, BrokenRule, CheckedCall, step_of
 from .nodes import branch_of, discriminator, known_names, properties_of, step_into, tags_of, value_at
 from .refs import Schema, pointed, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
