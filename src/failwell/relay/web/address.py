@@ -8,14 +8,11 @@ from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from typing import Final
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 import httpx2
 
 from failwell.model import Effect, ToolError
 from failwell.relay.given_secrets import told_address
-
-from .connections import HttpConnections
 
 _LARGEST_REFUSAL: Final = 65_536
 _MOST_REDIRECTS: Final = 5
@@ -50,9 +47,7 @@ def http_client() -> httpx2.AsyncClient:
     """The connections of a relay. How long an answer may take is for the desk to say."""
     timeout = httpx2.Timeout(None, connect=10.0)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=_MOST_UNUSED, keepalive_expiry=_EXPIRY)
-    # Where a proxy is named, httpx2 knows the way to it, and for whom it is none.
-    direct = None if getproxies().keys() - {"no"} else HttpConnections(most=_MOST_UNUSED, expiry=_EXPIRY)
-    client = httpx2.AsyncClient(transport=direct, timeout=timeout, limits=limits, follow_redirects=False)
+    client = httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
     # All clients in front share the connections, and none of them what a server says to another.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     return client

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,38 +12,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _LARGEST_HEAD: Final = 65_536
 _PATIENCE: Final = 20.0
-_HEAD: Final = b"HTTP/1.1 "
-
-
-class Gathered:
-    """A transport on which the head of an answer waits for what follows it at once, so that both leave together: each
-    piece by itself wakes the client up."""
-
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
-        self._held = b""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def write(self, data: bytes) -> None:
-        if self._held:
-            data, self._held = self._held + data, b""
-        elif data.startswith(_HEAD):
-            self._held = data
-            asyncio.get_running_loop().call_soon(self._let_go)
-            return
-        if data:
-            self._transport.write(data)
-
-    def _let_go(self) -> None:
-        held, self._held = self._held, b""
-        if held:
-            self._transport.write(held)
-
-    def close(self) -> None:
-        self._let_go()
-        self._transport.close()
 
 
 class Patient(H11Protocol):
@@ -53,7 +20,7 @@ class Patient(H11Protocol):
     _hurry: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(Gathered(transport))  # type: ignore[arg-type]
+        super().connection_made(transport)
         self._hurry = self.loop.call_later(_PATIENCE, self._too_slow)
 
     def _too_slow(self) -> None:
