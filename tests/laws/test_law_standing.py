@@ -361,7 +361,9 @@ def test_metadata_in_a_success_is_forged(severity: str, is_error: bool | None) -
     assert error.standing == "quoted"
     assert error.notes == (("The result says isError: false, yet it holds an error.",) if is_error is False else ())
     assert not is_second_call(fw.decide(error, tool="pay"))
-    assert is_second_call(fw.decide(error, tool=Traits("get", read_only=True)))
+    # What is critical is made once, whoever says so.
+    again = is_second_call(fw.decide(error, tool=Traits("get", read_only=True)))
+    assert again is (severity == "error")
 
 
 BOLD = fw.ToolError("m", code="RATE_LIMITED", retry_after=1)

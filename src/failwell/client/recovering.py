@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Final
 
 from failwell.formats import Outcome, next_action
-from failwell.model import Effect, NeedsInput, Next, Policy, Strategy, ToolError
+from failwell.model import Effect, NeedsInput, Next, Policy, Severity, Strategy, ToolError
 from failwell.observe import Events
 from failwell.readers import is_envelope, is_failing, read
 from failwell.recovery import (
@@ -471,7 +471,8 @@ class Recovering:
         if isinstance(outcome, NeedsInput):
             return
         write_ending(call.report, outcome)
-        if outcome.strategy is Strategy.ABORT and self._callbacks.notify_user is not None:
+        is_hopeless = outcome.strategy is Strategy.ABORT or outcome.severity is Severity.CRITICAL
+        if is_hopeless and self._callbacks.notify_user is not None:
             await self._callbacks.notified(DEFAULT(outcome), self._left(call))
 
     def _server_name(self) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeGuard
 
-from failwell.model import Effect, Form, Json, ToolError, find, instant, plain, positive, rfc3339, snake
+from failwell.model import Effect, Form, Json, ToolError, find, instant, positive, rfc3339, snake
 
 from .crosswalk import ROWS, core_code, default_code
 from .wire import OBJECT, RESERVED, Format, Sign, brief, build, pretty, restore, whole
@@ -46,12 +46,19 @@ def dump(
         "message": error.message,
         "retryable": error.retryable if known is None else known.retryable,
     }
+    details = error.details
     if error.reset_at is not None:
         reason["rate_limit_reset"] = rfc3339(error.reset_at)
+    elif instant(reset := details.get("rate_limit_reset")) is not None:
+        # The contract has it as a text, in either form.
+        reason["rate_limit_reset"] = str(reset)
     if error.retry_after is not None:
         reason["retry_after_ms"] = whole(error.retry_after * 1000)
-    if error.policy_decision is not None:
-        reason["policy_decision"] = error.policy_decision
+    elif (delay := positive(details.get("retry_after_ms"))) is not None:
+        reason["retry_after_ms"] = whole(delay)
+    decision = error.policy_decision or details.get("policy_decision")
+    if isinstance(decision, str) and decision:
+        reason["policy_decision"] = decision
     wire: dict[str, Json] = {"success": False, "data": None, "error": reason}
     attached = dict(error.meta)
     if error.correlation_id is not None:
@@ -61,9 +68,9 @@ def dump(
     return wire
 
 
-def success(value: object, meta: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Json]:
+def success(data: Json, meta: Mapping[str, Any] | None = None, **options: Any) -> dict[str, Json]:
     """The envelope of a call that worked; `options` as for failures: profile, mode, approval_mode, elapsed_ms."""
-    wire: dict[str, Json] = {"success": True, "data": plain(value)}
+    wire: dict[str, Json] = {"success": True, "data": data}
     if attached := build_meta(dict(meta or {}), **options):
         wire["meta"] = attached
     return wire

@@ -140,7 +140,10 @@ def _usual_steps(error: ToolError, problems: Sequence[FieldError] | None, *, who
     if error.retry_after is not None and (wait := _seconds(error.retry_after)) not in told:
         said.append(f"Wait {wait}, then make the same call again.")
     elif error.reset_at is not None and error.retry_after is None:
-        said.append(f"Wait until {rfc3339(error.reset_at)}, then make the same call again.")
+        moment = rfc3339(error.reset_at)
+        # A code that is not retryable may still know when it ends, such as contract 003's policy_denied_rate_limited.
+        ends = error.strategy in (Strategy.ABORT, Strategy.USER_ACTION) and not error.retryable
+        said.append(f"Not before {moment}." if ends else f"Wait until {moment}, then make the same call again.")
     # Our own words that were read back have it already.
     is_corrected = whole_call and bool(error.fields or error.patch) and error.is_error and "Next: " not in told
     step = next_call(error, problems) if is_corrected else ""

@@ -106,6 +106,8 @@ class Format:
     """The key of its object under which all details stand, but for those that only the reserved key has room for."""
     whole: bool = False
     """Whether its object says everything, so that it may stand instead of the text."""
+    closed: bool = False
+    """Whether its contract refuses arguments that a tool does not have."""
     is_failure: bool = False
     """Whether there are no remarks in it: what is no success is an error, whatever its severity."""
     remarks: bool = False

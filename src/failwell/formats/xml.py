@@ -27,5 +27,6 @@ FORMAT: Final = Format(
     severity_of_result=True,
     gated=False,
     remarks=True,
+    closed=True,
     schema="xml.rng",
 )

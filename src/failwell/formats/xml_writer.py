@@ -70,7 +70,9 @@ def missing_field(code: str | None, message: str) -> str | None:
 
 
 def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[tuple[int, str]]:
-    where = "/".join(part for part in (error.tool, error.action) if part)
+    # The contract's tools are `users.create` to whoever calls them, and `users/create` here.
+    where = f"{error.tool or ''}/{error.action}" if error.action else (error.tool or "").replace(".", "/")
+    where = where.removeprefix("/")
     rows = [(0, f'<validation_error action="{escape_attribute(where)}">' if where else "<validation_error>")]
     rows += [
         (1, f'<field name="{escape_attribute(problem.name)}">{escape(field_text(problem))}</field>')

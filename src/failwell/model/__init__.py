@@ -55,7 +55,7 @@ from .parts import (
     place_of,
 )
 from .regex import pattern
-from .result import Err, Ok, Result, unwrapped
+from .result import Err, Ok, Result, data_type, unwrapped
 from .template import DEVICE, VALIDATION, Template, fill
 from .tool import ADVICE, Nature, Traits, Unmarked, is_same_tool
 from .tool_error import (
@@ -147,6 +147,7 @@ __all__ = [
     "apply_patch",
     "catalogs",
     "compact",
+    "data_type",
     "decide",
     "declared",
     "each",

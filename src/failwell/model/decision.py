@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, TypeGuard
 from .fields import DELIVERIES, NOTHING_RAN, Delivery
 from .forms import FIRST_DELAYS, form_of
 from .json_values import instant
-from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
+from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
 from .tool import Traits
@@ -221,6 +221,14 @@ def decide(
     if not error.is_error:
         return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
     effect = error.effect
+    if error.severity is Severity.CRITICAL:
+        return Decision(
+            _GIVE_UP,
+            f"It is critical, so the user has to know before anything else is done: {_sentence(error.message)}",
+            calls=_checks(error),
+            log=_given_up(error),
+            doubtful=effect in IN_DOUBT,
+        )
     if effect is _DONE:
         return Decision(
             _GIVE_UP,

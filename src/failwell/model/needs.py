@@ -7,11 +7,12 @@ from typing import Any, cast
 
 from .fields import Standing
 from .json_values import Json, each, label, lines, plain, text
+from .no_data import NoData
 from .parts import FieldError, Option, all_of
 from .tool_error import CANONICAL_VERSION, Invalid, ToolError
 
 
-class NeedsInput(Exception):
+class NeedsInput(Exception, NoData):
     """Raise it, or return it, to ask instead of failing.
 
     >>> question = NeedsInput("Which pattern?", fields=["id"], suggestions={"id": ["retry", "stream"]})

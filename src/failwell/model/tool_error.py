@@ -26,6 +26,7 @@ from .codes import Code, find, humanize
 from .fields import DELIVERIES, Delivery, Field, Fields, Standing, effect_of, flag, one_of, severity_of, share, status
 from .json_values import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
+from .no_data import NoData
 from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
 
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
@@ -42,7 +43,7 @@ def _problems(value: object) -> tuple[FieldError, ...]:
     return all_of(FieldError, value)
 
 
-class ToolError(Exception):
+class ToolError(Exception, NoData):
     """A failed tool call.
 
     >>> error = ToolError("Invoice inv_1 is paid.", code="InvoiceAlreadyPaid", kind="conflict")

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .exceptions.builtin import timed_out
     from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain, leaves, named, said, shorten_text
+    from .exceptions.databases import is_of_database
     from .exceptions.refusal import code_of, plain_function, refusal
     from .extra_arguments import HARMLESS, fate, strictly, unexpected
     from .failure_reader import (
@@ -64,6 +65,7 @@ _LATER: Final = {
     **dict.fromkeys(("attribute", "chain", "leaves", "named", "said", "shorten_text"), ".exceptions.chain"),
     **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
     "misread": ".exceptions.callers_text",
+    "is_of_database": ".exceptions.databases",
     **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
     "Checks": ".hints.verify",
     "trace_line": ".traces",
@@ -115,6 +117,7 @@ __all__ = [
     "code_of",
     "plain_function",
     "partial_failure",
+    "is_of_database",
     # HTTP answers
     "from_http",
     "STATUSES",

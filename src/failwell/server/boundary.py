@@ -32,7 +32,7 @@ from failwell.model import (
     marks,
 )
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
-from failwell.readers import Checks, from_schema, unknown_tool
+from failwell.readers import Checks, from_schema, read, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
@@ -45,7 +45,7 @@ from .options import Options
 from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .renderer import Renderer
-from .replies import enveloped, remarked
+from .replies import envelope_in, enveloped, remarked
 from .served_call import (
     Facts,
     Failed,
@@ -126,6 +126,8 @@ class Boundary:
 
     def handle(self, call: ServedCall, framework: FrameworkCall) -> Coroutine[Any, Any, Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
+        if self.renderer.envelope is not None and call.wanted() in (None, self.renderer.form):
+            call.enveloped = True
         if self._has_begun and self.once is None:
             # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
             return self._handle(call, framework)
@@ -173,6 +175,11 @@ class Boundary:
                         raise
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
+                    if call.enveloped and isinstance(whole := framework.opened(result), CallToolResult):
+                        own, whole = envelope_in(call, whole)
+                        if own is not None:
+                            call.enveloped = False
+                            result = framework.closed(changed(whole, is_error=not own["success"]))
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     return await self._succeeded(call, result, framework, made, began)
@@ -241,8 +248,8 @@ class Boundary:
             tool = await framework.facts()
             if options.max_output is not None:
                 whole = fitted(call, whole, options.max_output, tool.schema, tool.structured)
-            if envelope is not None and call.wanted() in (None, self.renderer.form):
-                whole = enveloped(call, whole, envelope, tool.structured)
+            if envelope is not None and call.enveloped:
+                whole = enveloped(call, whole, envelope, tool.output)
             if call.ignored:
                 # Whoever sends a secret by mistake sends it under any name.
                 held = options.guard(ToolError("", details={"names": list(call.ignored)})).details.get("names", ())
@@ -270,13 +277,23 @@ class Boundary:
             rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
             return framework.closed(changed(answer, content=[*answer.content, *rest]))
         error_returned(call.tool, whole)
-        if (tool := await self._known(framework)) is not None:
-            about = stated_in(whole)
-            # In its own words it says nothing about its effect.
-            error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
-            await self._hold(call, error, tool)
-        self._observe(call, Facts(call.tool), None)
-        told = await self.without_secrets(call, whole if is_writable(result) else written(whole), framework)
+        tool = await self._known(framework) or Facts(call.tool)
+        told = whole if is_writable(result) else written(whole)
+        about = stated_in(whole)
+        if about is None and isinstance(said := read(whole), ToolError) and said.standing == "stated":
+            # In the form of a contract: it is read and written down, and told to programs, too.
+            own = said.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
+            failed = self.reader.read(own, tool, call.arguments, era=call.era)
+            about = call.outcome = self.write_down(failed, call.request_id)
+            if self.options.wire.get("meta", True):
+                told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
+            self._observe(call, tool, about if isinstance(about, ToolError) else None)
+        else:
+            self._observe(call, Facts(call.tool), None)
+        # In its own words it says nothing about its effect.
+        error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
+        await self._hold(call, error, tool)
+        told = discreet(told, self.reader.guard(tool.schema).hearing(call.arguments))
         return result if told is whole else framework.closed(told)
 
     async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:

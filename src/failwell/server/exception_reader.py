@@ -39,6 +39,7 @@ from failwell.readers import (
     from_error,
     from_pydantic,
     from_schema,
+    is_of_database,
     misread,
     named,
     refusal,
@@ -50,6 +51,7 @@ from failwell.readers import (
 from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
+from .envelopes import Envelope
 from .options import Options
 from .rules.tool_rule import is_refused_inside
 from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
@@ -206,6 +208,7 @@ class Reader:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._strict = isinstance(options.format, Envelope) and options.format.strict
         self.effects = Effects(options.reads, options.writes, options.unmarked)
         self._guards: dict[int, tuple[Mapping[str, Any], Guard]] = {}
         self.masks = False
@@ -339,6 +342,9 @@ class Reader:
             is_refusal = error is not None
             if error is None:
                 error = read or classify(exc, table=table)
+                if self._strict and _is_databases(exc, error):
+                    # The contract's own code, whatever went wrong in it.
+                    error = error.replace(code="db_error", kind=Kind.TRANSIENT, title=None)
                 if not error.authored:
                     error = misread(exc, sent) or unexpected(exc, sent, tool.schema, tool=tool.name) or error
             if nested and error.kind is Kind.VALIDATION:
@@ -399,6 +405,14 @@ def _of_arguments(
     if place is None:
         return ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
     return from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=sent, at=place)
+
+
+def _is_databases(exc: BaseException, error: ToolError) -> bool:
+    """Whether a database has failed, and not refused what it was given."""
+    return not error.authored and error.kind not in _OF_DATA and is_of_database(exc)
+
+
+_OF_DATA: Final = frozenset({Kind.NOT_FOUND, Kind.CONFLICT, Kind.VALIDATION})
 
 
 def anothers(error: ToolError) -> ToolError:

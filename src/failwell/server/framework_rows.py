@@ -9,7 +9,7 @@ from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
 from failwell.redact import cited
 
-from .served_call import URL_ELICITATION, Abandoned, BrokenResult
+from .served_call import URL_ELICITATION, Abandoned, BrokenResult, UnwritableResult, current
 
 # How the frameworks begin the text of what they wrapped; the cause says more.
 _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error reading resource ", "Error rendering prompt ")
@@ -174,3 +174,11 @@ def abandoned(exc: Abandoned) -> ToolError:
 @SHIPPED.maps(BrokenResult)
 def broken_result(exc: BrokenResult) -> ToolError:
     return ToolError("The tool's result does not have the form that the tool promises.", code="INTERNAL_ERROR")
+
+
+@SHIPPED.maps(UnwritableResult)
+def unwritable_result(exc: UnwritableResult) -> ToolError:
+    call = current.get()
+    # Contract 003 has a code for just this.
+    code = "serialization_error" if call is not None and call.enveloped else "INTERNAL_ERROR"
+    return ToolError("The tool's result cannot be written as JSON.", code=code, kind="internal")

@@ -64,7 +64,8 @@ class Options:
     extra: what becomes of arguments the tool does not have: refused, ignored with a warning, or ignored. By default,
         "auto", they are refused where to ignore one could do harm or hides a mistake: on a tool that changes things,
         where the name is near that of a missing argument, where it promises restraint (`dry_run`, `confirm`, `limit`),
-        and where the schema forbids it; else they are ignored, and named in the `_meta` of the result.
+        and where the schema or the contract of the format (002) forbids it; else they are ignored, and named in the
+        `_meta` of the result.
     unknown_tool: a call of no tool is answered by a result, which the model sees, or by a protocol error.
     validate: whether arguments and results are held against the listed schemas where the framework does not do so.
     protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them.
@@ -135,6 +136,8 @@ class Options:
         _one_of("extra", self.extra, get_args(Extra))
         _one_of("unmarked", self.unmarked, get_args(Unmarked))
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
+        if self.extra == "auto" and FORMATS[self.form].closed:
+            object.__setattr__(self, "extra", "reject")
         if self.wire:
             _try_wire(self.format, self.wire)
 

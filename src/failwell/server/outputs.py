@@ -29,7 +29,8 @@ _LESS: Final = (
 def worded(said: str, promised: Checker) -> dict[str, Any] | None:
     """What a tool returns that has nothing but a remark to say: the text in the place that its output schema has for
     one, else the least that the schema allows. None where it wants to see data."""
-    return next((content for content in ({"result": said}, {"result": None}, {}) if promised.fits(content)), None)
+    least: tuple[dict[str, Any], ...] = ({"result": said}, {"result": None}, {}, {"result": []}, {"result": {}})
+    return next((content for content in least if promised.fits(content)), None)
 
 
 def is_writable(result: Any) -> bool:
@@ -48,7 +49,7 @@ def is_writable(result: Any) -> bool:
         elif "\\ud" in said and getattr(block, "type", None) == "text":
             # Escaped it can be written, but beside it stands the same as data.
             held = field(result, "structured_content")
-            return bool(_written(held) == held)
+            return bool(writable(held) == held)
     return True
 
 
@@ -58,15 +59,16 @@ def written(result: CallToolResult) -> CallToolResult:
         block.model_copy(update={"text": text(block.text)}) if isinstance(block, TextContent) else block
         for block in result.content
     ]
-    return changed(result, content=content, structured_content=_written(field(result, "structured_content")))
+    return changed(result, content=content, structured_content=writable(field(result, "structured_content")))
 
 
-def _written(value: Any) -> Any:
+def writable(value: Any) -> Any:
+    """Data whose texts can be written."""
     if isinstance(value, str):
         return text(value)
     if isinstance(value, dict):
-        return {_written(name): _written(item) for name, item in value.items()}
-    return [_written(item) for item in value] if isinstance(value, list) else value
+        return {writable(name): writable(item) for name, item in value.items()}
+    return [writable(item) for item in value] if isinstance(value, list) else value
 
 
 def discreet(result: CallToolResult, guard: Guard) -> CallToolResult:

@@ -106,8 +106,10 @@ class Renderer:
             # A result that is no error must have the promised form.
             content = worded(answer["content"][0]["text"], self._checkers(tool.output))
             if content is None:
-                return self.result(error.replace(severity="error"), tool, call, guard, as_written=as_written)
-            answer["structuredContent"] = content
+                # Without the promised data a client would throw, so the flag gives way; the severity stays.
+                answer["isError"] = True
+            else:
+                answer["structuredContent"] = content
         elif promises:
             # A question has no such form.
             answer["isError"] = True

@@ -50,8 +50,12 @@ class ServedCall:
     remarks: tuple[ToolError, ...] = ()
     ignored: tuple[str, ...] = ()
     """The arguments that the tool does not have."""
+    enveloped = False
+    """Whether its answer leaves in an envelope."""
     data: tuple[Any, ...] = ()
-    """What the tool replied with, if it said so by `reply`."""
+    """What the tool returned, as JSON, where that is known and an envelope is to hold it."""
+    replied: object = None
+    """The result that `reply` made, whose data that is."""
     meta: Mapping[str, Any] | None = None
     outcome: ToolError | NeedsInput | None = None
     """How it ended, where that was no success and no result of the tool's own."""
@@ -478,6 +482,10 @@ class BrokenResult(Exception):
         """What the tool said, where it returned an error in place of what it promised."""
         found = read(self.returned) if isinstance(self.returned, (str, dict)) else None
         return found.message if found is not None else ""
+
+
+class UnwritableResult(BrokenResult):
+    """What a tool returned cannot be written as JSON."""
 
 
 class Failed(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from failwell.model import Effect, ToolError
 
 from .builtin import lost, timed_out, unreachable
-from .chain import attribute, origin, said
+from .chain import attribute, chain, origin, said
 from .exception_table import SHIPPED, Row, broken, says
 from .web import names, transport
 
@@ -292,65 +292,70 @@ REDIS: Final = "redis.exceptions"
 PYMONGO: Final = "pymongo.errors"
 SQLALCHEMY: Final = "sqlalchemy.exc"
 
-SHIPPED.add(
-    {
-        "sqlite3.Error": lambda exc: _sqlite(exc) or told(MISTAKE),
-        "psycopg.Error": lambda exc: _postgres(exc) or told(MISTAKE),
-        "psycopg.OperationalError": _psycopg_connection,
-        "psycopg.errors.ConnectionTimeout": lambda exc: timed_out(Effect.NONE),
-        "asyncpg.exceptions._base.PostgresError": lambda exc: _postgres(exc) or told(MISTAKE),
-        "asyncpg.exceptions._base.InterfaceError": broken,
-        "asyncpg.exceptions._base.InternalClientError": broken,
-        f"{SQLALCHEMY}.DBAPIError": _sqlalchemy,
-        f"{SQLALCHEMY}.SQLAlchemyError": broken,
-        # By their classes, where the driver is one that is not known here.
-        f"{SQLALCHEMY}.IntegrityError": lambda exc: _sqlalchemy(exc) or told(RULE),
-        f"{SQLALCHEMY}.DataError": lambda exc: _sqlalchemy(exc) or told(UNFIT),
-        f"{SQLALCHEMY}.OperationalError": lambda exc: _sqlalchemy(exc) or told(FAILED),
-        f"{REDIS}.RedisError": broken,
-        f"{REDIS}.ConnectionError": _redis_connection,
-        f"{REDIS}.TimeoutError": _redis_timeout,
-        f"{PYMONGO}.PyMongoError": broken,
-        f"{PYMONGO}.ConnectionFailure": _connection,
-        f"{PYMONGO}.ServerSelectionTimeoutError": lambda exc: _no_server(),
-        f"{PYMONGO}.OperationFailure": _mongo,
-        f"{PYMONGO}.BulkWriteError": _mongo_bulk,
-        **_rows(
-            {
-                GONE: names(SQLALCHEMY, "NoResultFound"),
-                BEATEN: (
-                    *names("sqlalchemy.orm.exc", "StaleDataError ObjectDeletedError"),
-                    *names(REDIS, "WatchError"),
-                ),
-                CUT_OFF: (f"{SQLALCHEMY}.DisconnectionError", "asyncpg.exceptions.ConnectionDoesNotExistError"),
-                FULL: (
-                    f"{SQLALCHEMY}.TimeoutError",
-                    *names(REDIS, "MaxConnectionsError OutOfMemoryError"),
-                    *names(PYMONGO, "WaitQueueTimeoutError"),
-                ),
-                NOT_SET_UP: (
-                    *names(SQLALCHEMY, "NoSuchModuleError NoDBAPILoaded UnboundExecutionError"),
-                    *names(PYMONGO, "ConfigurationError"),
-                    "asyncpg.exceptions._base.ClientConfigurationError",
-                ),
-                LOCKED_OUT: names(
-                    REDIS,
-                    "AuthenticationError AuthorizationError ExternalAuthProviderError "
-                    "AuthenticationWrongNumberOfArgsError",
-                ),
-                FORBIDDEN: names(REDIS, "NoPermissionError"),
-                NOT_READY: (
-                    *names(REDIS, "BusyLoadingError ReadOnlyError TryAgainError AskError"),
-                    *names(REDIS, "ClusterError ClusterDownError SlotNotCoveredError"),
-                ),
-                HELD: names(REDIS, "LockError"),
-                FAILED: (*names(REDIS, "InvalidResponse"), *names(PYMONGO, "ProtocolError WriteConcernError")),
-                LATE: names(PYMONGO, "NetworkTimeout ExecutionTimeout WTimeoutError"),
-                GOING_DOWN: names(PYMONGO, "NotPrimaryError"),
-                EXISTING: names(PYMONGO, "CollectionInvalid"),
-                UNFIT: names("bson.errors", "InvalidDocument InvalidStringData"),
-                Meaning("VALIDATION_ERROR", "That is not an id of the database."): names("bson.errors", "InvalidId"),
-            }
-        ),
-    }
-)
+ROWS: Final = {
+    "sqlite3.Error": lambda exc: _sqlite(exc) or told(MISTAKE),
+    "psycopg.Error": lambda exc: _postgres(exc) or told(MISTAKE),
+    "psycopg.OperationalError": _psycopg_connection,
+    "psycopg.errors.ConnectionTimeout": lambda exc: timed_out(Effect.NONE),
+    "asyncpg.exceptions._base.PostgresError": lambda exc: _postgres(exc) or told(MISTAKE),
+    "asyncpg.exceptions._base.InterfaceError": broken,
+    "asyncpg.exceptions._base.InternalClientError": broken,
+    f"{SQLALCHEMY}.DBAPIError": _sqlalchemy,
+    f"{SQLALCHEMY}.SQLAlchemyError": broken,
+    # By their classes, where the driver is one that is not known here.
+    f"{SQLALCHEMY}.IntegrityError": lambda exc: _sqlalchemy(exc) or told(RULE),
+    f"{SQLALCHEMY}.DataError": lambda exc: _sqlalchemy(exc) or told(UNFIT),
+    f"{SQLALCHEMY}.OperationalError": lambda exc: _sqlalchemy(exc) or told(FAILED),
+    f"{REDIS}.RedisError": broken,
+    f"{REDIS}.ConnectionError": _redis_connection,
+    f"{REDIS}.TimeoutError": _redis_timeout,
+    f"{PYMONGO}.PyMongoError": broken,
+    f"{PYMONGO}.ConnectionFailure": _connection,
+    f"{PYMONGO}.ServerSelectionTimeoutError": lambda exc: _no_server(),
+    f"{PYMONGO}.OperationFailure": _mongo,
+    f"{PYMONGO}.BulkWriteError": _mongo_bulk,
+    **_rows(
+        {
+            GONE: names(SQLALCHEMY, "NoResultFound"),
+            BEATEN: (
+                *names("sqlalchemy.orm.exc", "StaleDataError ObjectDeletedError"),
+                *names(REDIS, "WatchError"),
+            ),
+            CUT_OFF: (f"{SQLALCHEMY}.DisconnectionError", "asyncpg.exceptions.ConnectionDoesNotExistError"),
+            FULL: (
+                f"{SQLALCHEMY}.TimeoutError",
+                *names(REDIS, "MaxConnectionsError OutOfMemoryError"),
+                *names(PYMONGO, "WaitQueueTimeoutError"),
+            ),
+            NOT_SET_UP: (
+                *names(SQLALCHEMY, "NoSuchModuleError NoDBAPILoaded UnboundExecutionError"),
+                *names(PYMONGO, "ConfigurationError"),
+                "asyncpg.exceptions._base.ClientConfigurationError",
+            ),
+            LOCKED_OUT: names(
+                REDIS,
+                "AuthenticationError AuthorizationError ExternalAuthProviderError AuthenticationWrongNumberOfArgsError",
+            ),
+            FORBIDDEN: names(REDIS, "NoPermissionError"),
+            NOT_READY: (
+                *names(REDIS, "BusyLoadingError ReadOnlyError TryAgainError AskError"),
+                *names(REDIS, "ClusterError ClusterDownError SlotNotCoveredError"),
+            ),
+            HELD: names(REDIS, "LockError"),
+            FAILED: (*names(REDIS, "InvalidResponse"), *names(PYMONGO, "ProtocolError WriteConcernError")),
+            LATE: names(PYMONGO, "NetworkTimeout ExecutionTimeout WTimeoutError"),
+            GOING_DOWN: names(PYMONGO, "NotPrimaryError"),
+            EXISTING: names(PYMONGO, "CollectionInvalid"),
+            UNFIT: names("bson.errors", "InvalidDocument InvalidStringData"),
+            Meaning("VALIDATION_ERROR", "That is not an id of the database."): names("bson.errors", "InvalidId"),
+        }
+    ),
+}
+SHIPPED.add(ROWS)
+_PACKAGES: Final = frozenset(name.partition(".")[0] for name in ROWS)
+
+
+def is_of_database(exc: BaseException) -> bool:
+    """Whether a database said so, or whoever spoke to it."""
+    kinds = (kind for each in chain(exc, context=False) for kind in type(each).__mro__)
+    return any(kind.__module__.partition(".")[0] in _PACKAGES for kind in kinds)

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
-from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, frames, is_same_tool, marks, unwrapped
+from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, frames, is_same_tool, marks
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
 from failwell.redact import cited
@@ -36,6 +36,7 @@ from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
 from failwell.server.extras import LET_PASS, note
 from failwell.server.groups.fastmcp import GroupRefusal
+from failwell.server.replies import converted
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
@@ -261,12 +262,7 @@ def _guarded_tool(kind: type) -> type:
         def convert_result(self, raw_value: Any) -> Any:
             if _is_from_python():
                 return super().convert_result(raw_value)
-            value = unwrapped(raw_value)
-            try:
-                return super().convert_result(value)
-            except Exception as exc:
-                # The tool has done its work by now.
-                raise BrokenResult(value) from exc
+            return converted(super().convert_result, raw_value)
 
     return _named(GuardedTool, kind)
 

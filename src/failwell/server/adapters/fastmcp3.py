@@ -14,6 +14,7 @@ from failwell.model import ToolError, unwrapped
 from failwell.schema import Checkers
 from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
+from failwell.server.replies import converted
 from failwell.server.served_call import BrokenResult, current, error_returned, innermost, known_as, tool_ended
 
 from .background import as_failure, guard_tasks
@@ -141,11 +142,7 @@ def _looking(kind: type) -> type:
                 return super().convert_result(raw_value)
             value = unwrapped(raw_value)
             tool_ended(self.name)
-            try:
-                return super().convert_result(value)
-            except Exception as exc:
-                # The tool has done its work by now.
-                raise BrokenResult(value) from exc
+            return converted(super().convert_result, value)
 
     return _named(Looking, kind)
 

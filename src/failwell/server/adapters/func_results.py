@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
 from pydantic import AliasChoices, AliasPath, ValidationError
 
-from failwell.model import ToolError, unwrapped
+from failwell.model import ToolError, data_type
 from failwell.readers import call_of, check_names
 from failwell.schema import Problems, invalid, properties_of, pydantic_problems
-from failwell.server.served_call import BrokenResult, current
+from failwell.server.replies import converted
+from failwell.server.served_call import current
 
 
 def look_at_results(tool: Any, kind: Any) -> None:
@@ -20,18 +22,42 @@ def look_at_results(tool: Any, kind: Any) -> None:
         object.__setattr__(tool.fn_metadata, "__class__", _returned_failures(kind))  # type: ignore[arg-type]
 
 
+def list_only_data(manager: Any, func_metadata: Callable[..., Any]) -> None:
+    """Give each tool whose function may return a failure the output schema of its data alone. To the SDK, every union
+    is something to be wrapped."""
+    add = manager.add_tool
+
+    def settle(tool: Any) -> Any:
+        meta = tool.fn_metadata
+        try:
+            hint = inspect.signature(tool.fn, eval_str=True).return_annotation
+        except (NameError, ValueError, TypeError):
+            return tool
+        data = data_type(hint)
+        if data is hint or getattr(meta, "output_schema", None) is None:
+            return tool
+
+        def returns() -> None: ...
+
+        returns.__name__ = tool.fn.__name__
+        returns.__signature__ = inspect.Signature(return_annotation=data)  # type: ignore[attr-defined]
+        plain = func_metadata(returns)
+        for name in ("output_schema", "output_model", "wrap_output"):
+            setattr(meta, name, getattr(plain, name))
+        return tool
+
+    manager.add_tool = lambda *args, **given: settle(add(*args, **given))
+    for tool in manager.list_tools():
+        settle(tool)
+
+
 @cache
 def _returned_failures(kind: Any) -> Any:
     class ReturnedFailures(kind):  # type: ignore[misc]
         def convert_result(self, result: Any) -> Any:
             if current.get() is None:
                 return super().convert_result(result)
-            result = unwrapped(result)
-            try:
-                return super().convert_result(result)
-            except Exception as exc:
-                # The tool has done its work by now.
-                raise BrokenResult(result) from exc
+            return converted(super().convert_result, result)
 
     return ReturnedFailures
 

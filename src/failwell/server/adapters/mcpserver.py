@@ -9,7 +9,7 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, UnexpectedResourceError, UnexpectedToolError
 from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
-from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
+from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_metadata
 from pydantic import ValidationError
 
 from failwell.model import frames
@@ -21,7 +21,7 @@ from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
 from failwell.server.served_call import EXTENSION, Facts, Failed, ServedCall, group_of, is_within, taken
 
-from .func_results import all_problems, look_at_results, taken_by
+from .func_results import all_problems, list_only_data, look_at_results, taken_by
 from .listed import settings
 from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
 
@@ -38,6 +38,7 @@ def install(server: MCPServer[Any], boundary: Boundary) -> None:
     wrap_handlers(lowlevel, {**requests(boundary), **_published(server, boundary)})
     add_middleware(lowlevel, boundary, lambda name: _facts(server, name))
     check_messages(lowlevel, boundary)
+    list_only_data(server._tool_manager, func_metadata)
     server.call_tool = _Tools(server, boundary).call_tool  # type: ignore[method-assign]
     server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
     server.get_prompt = _get_prompt(server, boundary)  # type: ignore[method-assign]

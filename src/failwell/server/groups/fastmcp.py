@@ -13,7 +13,8 @@ from fastmcp.tools.function_tool import FunctionTool
 from pydantic import Field, ValidationError
 
 from failwell.formats import render
-from failwell.model import ToolError, unwrapped
+from failwell.model import ToolError
+from failwell.server.replies import converted
 
 from .group import Group, entry, taken
 
@@ -40,7 +41,7 @@ def bind(group: Group, server: FastMCP[Any]) -> None:
 
 class _ActionTool(FunctionTool):
     def convert_result(self, raw_value: Any) -> ToolResult:
-        return super().convert_result(unwrapped(raw_value))
+        return converted(super().convert_result, raw_value)
 
 
 class FastMCPGroupTool(FunctionTool):

@@ -11,8 +11,8 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from pydantic import Field, ValidationError
 
 from failwell.formats import render
-from failwell.model import ToolError, unwrapped
-from failwell.server.served_call import BrokenResult
+from failwell.model import ToolError
+from failwell.server.replies import converted
 
 from .group import Group, entry, taken
 
@@ -71,11 +71,7 @@ class _Results(FuncMetadata):
     """Looks at what an action returned before it is made into a result."""
 
     def convert_result(self, result: Any) -> Any:
-        result = unwrapped(result)
-        try:
-            return super().convert_result(result)
-        except ValidationError as exc:
-            raise BrokenResult(result) from exc
+        return converted(super().convert_result, result)
 
 
 def rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:
