@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from .checked_call import LONGEST_NAME, MOST_READ, BrokenRule, CheckedCall, cut, step_of
 from .mend import as_option
-from .names import has_names, header_arguments, restraint, unknown_names
+from .names import has_names, restraint, unknown_names
 from .nodes import branches_of, known_names, open_ended, properties_of, step_into, value_at
 from .problems import MOST_NAMES, NO_PROBLEMS, Problems, check, check_names, explain, invalid
 from .pydantic_errors import anchored, decoded, errors_of, loc_of, pydantic_problems
-from .refs import Schema, renamed, resolve
+from .refs import REFERENCES, Schema, resolve
 from .spelling import is_certain, nearest, normal, one_edit, ranked
 from .validator import BySchema, Checker, Checkers, fits
 from .walk import ANY, places
@@ -20,10 +20,9 @@ from .walk import ANY, places
 # fmt: off
 __all__ = [
     "ANY", "BrokenRule", "BySchema", "CheckedCall", "Checker", "Checkers", "LONGEST_NAME", "MOST_NAMES",
-    "MOST_READ", "NO_PROBLEMS", "Problems", "Schema", "anchored", "as_option", "branches_of", "check",
-    "check_names", "cut", "decoded", "errors_of", "explain", "fits", "has_names", "header_arguments", "invalid",
-    "is_certain", "known_names", "loc_of", "nearest", "normal", "one_edit", "open_ended", "places", "properties_of",
-    "pydantic_problems", "ranked", "renamed", "resolve", "restraint", "step_into", "step_of", "unknown_names",
-    "value_at",
+    "MOST_READ", "NO_PROBLEMS", "Problems", "REFERENCES", "Schema", "anchored", "as_option", "branches_of", "check",
+    "check_names", "cut", "decoded", "errors_of", "explain", "fits", "has_names", "invalid", "is_certain",
+    "known_names", "loc_of", "nearest", "normal", "one_edit", "open_ended", "places", "properties_of",
+    "pydantic_problems", "ranked", "resolve", "restraint", "step_into", "step_of", "unknown_names", "value_at",
 ]
 # fmt: on

@@ -36,18 +36,10 @@ class Secrecy(Protocol):
 
     @property
     def mask(self) -> str: ...
-
-    def hides(self, path: Path) -> bool:
-        """Whether the argument at a path is secret, or lies in one that is."""
-
-    def sample(self, value: object, path: Path) -> Json:
-        """A value small enough to be kept, and without what is secret in it."""
-
-    def spared(self, words: str, arguments: object) -> str:
-        """An author's words, which may quote any of the arguments, without what is secret of them."""
-
-    def may_hide(self, value: object, path: Path) -> bool:
-        """Whether there is a secret in a value, or so much that nobody can tell."""
+    def hides(self, path: Path) -> bool: ...
+    def sample(self, value: object, path: Path) -> Json: ...
+    def spared(self, words: str, arguments: object) -> str: ...
+    def may_hide(self, value: object, path: Path) -> bool: ...
 
 
 class CheckedCall:

@@ -18,14 +18,6 @@ _LONGEST: Final = 20_000
 _WORDS: Final = frozenset({*"true false t f yes no y n on off 1 0 null none".split(), ""})
 
 
-def _is_scalar(value: object) -> bool:
-    return isinstance(value, (bool, int, float))
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
 def _is_number(value: object) -> bool:
     """Whether a number is written in a text, or one of the words for a flag or for nothing."""
     if not isinstance(value, str):
@@ -39,14 +31,15 @@ def _is_number(value: object) -> bool:
     return True
 
 
+def _is_scalar(value: object) -> bool:
+    return isinstance(value, (bool, int, float))
+
+
 _COERCED: Final[dict[str, Callable[[Any], bool]]] = {
-    "integer": _is_number,
-    "number": _is_number,
-    "boolean": lambda value: _is_scalar(value) or _is_number(value),
-    "null": lambda value: _is_scalar(value) or _is_number(value),
+    **dict.fromkeys(("integer", "number"), _is_number),
+    **dict.fromkeys(("boolean", "null"), lambda value: _is_scalar(value) or _is_number(value)),
+    **dict.fromkeys(("array", "object"), lambda value: isinstance(value, str)),
     "string": _is_scalar,
-    "array": _is_text,
-    "object": _is_text,
 }
 
 

@@ -165,8 +165,7 @@ def _refuse(constant: str) -> Any:
 
 
 def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    if len(found := dict(pairs)) < len(pairs):
         # Which of the two was meant, nobody knows.
         raise ValueError
     return found
@@ -174,38 +173,32 @@ def _without_repeats(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 def _mend_names(broken: BrokenRule, call: CheckedCall) -> tuple[list[Patch], list[str]]:
     holder = value_at(call.arguments, broken.path)
-    known = {
-        name: node
-        for name, node in known_names(broken.node).items()
-        if isinstance(name, str) and step_into(holder, name) is UNSET
-    }
+    known = [name for name in known_names(broken.node) if step_into(holder, name) is UNSET]
     asked = broken.node.get("required")
     missing = [name for name in asked if name in known] if isinstance(asked, list) else []
     strange = [name for name in broken.limit[:MOST_PROBLEMS] if isinstance(name, str)]
     near = {name: target for name in strange if (target := nearest(name, known)) is not None}
-    meant = {name: target for name, target in near.items() if is_certain(name, target, known)}
+    meant: dict[str, list[Patch]] = {}
     for name in strange:
-        if name not in meant:
-            alike = _alike(name, near.get(name), known, missing if len(strange) == 1 else [])
-            fitting = [each for each in alike if _moved(broken.path, name, each, call)]
-            meant.update({name: fitting[0]} if len(fitting) == 1 else {})
-    targets = list(meant.values())
+        sure = name in near and is_certain(name, near[name], known)
+        alike = [near[name]] if sure else _alike(name, near.get(name), known, missing if len(strange) == 1 else [])
+        fitting = [moved for each in alike if (moved := _moved(broken.path, name, each, call, is_sure=name in near))]
+        meant |= {name: fitting[0]} if len(fitting) == 1 else {}
+    targets = [change.to or change.path[-1] for moved in meant.values() for change in moved[-1:]]
     patch = [
-        change
-        for name, target in meant.items()
-        if targets.count(target) == 1
-        for change in _moved(broken.path, name, target, call, is_certain=name in near)
+        change for moved in meant.values() for change in moved if targets.count(moved[-1].to or moved[-1].path[-1]) == 1
     ]
     # Whoever follows a question takes the value along.
+    changed = {change.path[-1] for change in patch}
+    renames = {name: Patch("rename", (*broken.path, name), to=target) for name, target in near.items()}
     return patch, [
-        _question(target, name)
-        for name, target in near.items()
-        if any(change.path[-1] == name for change in patch)
-        or brought(Patch("rename", (*broken.path, name), to=target), call) == []
+        _question(near[name], name)
+        for name, rename in renames.items()
+        if name in changed or brought(rename, call) == []
     ]
 
 
-def _alike(name: str, near: str | None, known: Schema, missing: list[str]) -> list[str]:
+def _alike(name: str, near: str | None, known: list[str], missing: list[str]) -> list[str]:
     """What an argument by a strange name may be, by what else there is: the only one that is missing, or one that
     promises the same restraint. A confirmation is given by the caller alone."""
     kind = restraint(name)
@@ -215,23 +208,17 @@ def _alike(name: str, near: str | None, known: Schema, missing: list[str]) -> li
     return missing if is_free and near in (None, *missing) else []
 
 
-def _moved(path: Path, name: str, target: str, call: CheckedCall, *, is_certain: bool = False) -> list[Patch]:
+def _moved(path: Path, name: str, target: str, call: CheckedCall, *, is_sure: bool) -> list[Patch]:
     """What makes one argument of another, if its value belongs there: in another type, if need be."""
-    rename = Patch("rename", (*path, name), to=target)
+    rename, remove = Patch("rename", (*path, name), to=target), Patch("remove", (*path, name))
     wrong = brought(rename, call)
     if not wrong:
         return [] if wrong is None else [rename]
-    node = at(call.schema, (*path, target), call.arguments)
-    others = [
-        value
-        for value in _as_types(value_at(call.arguments, rename.path), node)
-        # A number is no name: what only might be meant is not made a text.
-        if is_certain or not isinstance(value, str)
-    ]
-    remove = Patch("remove", (*path, name))
-    if setting := _only(others, (*path, target), call, remove):
-        return [remove, *setting]
-    return [rename] if is_certain else []
+    node, value = at(call.schema, (*path, target), call.arguments), value_at(call.arguments, rename.path)
+    # A number is no name: what only might be meant is not made a text.
+    others = [other for other in _as_types(value, node) if is_sure or not isinstance(other, str)]
+    setting = _only(others, (*path, target), call, remove)
+    return [remove, *setting] if setting else [rename] if is_sure else []
 
 
 def brought(rename: Patch, call: CheckedCall) -> list[BrokenRule] | None:

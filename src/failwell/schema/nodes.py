@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from failwell.model import UNSET, Json, Path
@@ -112,12 +112,7 @@ def step_into(value: object, step: object) -> Any:
 
 def _tags(branch: Schema, name: str | None) -> list[Json]:
     own = properties_of(branch).get(name) if name else None
-    if not isinstance(own, Mapping):
-        return []
-    if "const" in own:
-        return [own["const"]]
-    options = own.get("enum")
-    return options if isinstance(options, list) else []
+    return options_of(own) if isinstance(own, Mapping) else []
 
 
 def discriminator(node: Schema, branches: list[Schema]) -> str | None:
@@ -146,11 +141,6 @@ def tags_of(branches: list[Schema], name: str) -> list[Json]:
     return [tag for branch in branches for tag in _tags(branch, name)]
 
 
-def branch_of(branches: list[Schema], name: str, tag: object) -> int | None:
-    """Which branch the discriminator's value chooses."""
-    return next((i for i, branch in enumerate(branches) if tag in _tags(branch, name)), None)
-
-
 def options_of(node: Schema) -> list[Json]:
     """The values that are allowed, where they are counted."""
     if "const" in node:
@@ -159,48 +149,25 @@ def options_of(node: Schema) -> list[Json]:
     return list(options) if isinstance(options, list) else []
 
 
-# A JSON Schema type, and whether a Python value has it. A bool is no number, though Python thinks so.
-IS: Final[dict[str, Callable[[Any], bool]]] = {
-    "string": lambda value: isinstance(value, str),
-    "boolean": lambda value: isinstance(value, bool),
-    "null": lambda value: value is None,
-    "array": lambda value: isinstance(value, list),
-    "object": lambda value: isinstance(value, dict),
-    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
-    "integer": lambda value: (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and (isinstance(value, int) or value == value // 1)
-    ),
+_TYPES: Final[dict[type, str]] = {
+    **dict.fromkeys((str, bytes), "string"),
+    **dict.fromkeys((int, float), "number"),
+    **dict.fromkeys((list, tuple, set, frozenset), "array"),
+    bool: "boolean",
+    type(None): "null",
 }
+_NAMES: Final = frozenset({*_TYPES.values(), "integer", "object"})
 
 
 def types_of(node: Schema) -> list[str]:
     """The types a value may have, as far as the schema says it in so many words."""
     said = node.get("type")
     names = [said] if isinstance(said, str) else said if isinstance(said, list) else []
-    return [name for name in names if isinstance(name, str) and name in IS]
+    return [name for name in names if isinstance(name, str) and name in _NAMES]
 
 
 def type_of(value: object) -> str:
     """The JSON type of a value."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "infinity"
-    if (known := _TYPES.get(type(value))) is not None:
-        return known
-    return next((name for name, holds in IS.items() if name != "integer" and holds(value)), "object")
-
-
-_TYPES: Final[dict[type, str]] = {
-    str: "string",
-    bytes: "string",
-    bool: "boolean",
-    type(None): "null",
-    int: "number",
-    float: "number",
-    list: "array",
-    tuple: "array",
-    set: "array",
-    frozenset: "array",
-    dict: "object",
-}
+    return next((_TYPES[kind] for kind in type(value).__mro__ if kind in _TYPES), "object")

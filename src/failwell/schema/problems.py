@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -28,7 +28,7 @@ from .mend import MOST_PROBLEMS, brought, mend
 from .names import has_names, unknown_names
 from .nodes import at, branches_of, known_names, open_ended, options_of, type_of, types_of, value_at
 from .refs import Schema
-from .rule_table import RULES, RuleText
+from .rule_table import RULES
 from .spelling import nearest
 from .validator import find_broken
 
@@ -144,8 +144,8 @@ def explain(found: Iterable[BrokenRule], call: CheckedCall, unread: int = 0, mor
 
 
 def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRule]:
-    """Names near to one that is missing from the same object, and not among those that it has: they stand for it, even
-    where an object takes any name."""
+    """Names that stand for one that is missing from the same object, even where an object takes any name: near ones,
+    and the only unknown one where one is missing."""
     missing: dict[Path, list[BrokenRule]] = {}
     for each in broken:
         if each.rule == "required" and not each.in_text and each.path and isinstance(each.path[-1], str):
@@ -153,19 +153,18 @@ def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRul
     told_of = {each.path for each in broken if each.rule == "additionalProperties"}
     found: list[BrokenRule] = []
     for path, lacking in missing.items():
-        holder = value_at(call.arguments, path)
-        if path in told_of or not isinstance(holder, Mapping):
+        held, names = value_at(call.arguments, path), [str(each.path[-1]) for each in lacking]
+        holders = [each.holder or at(call.schema, path, call.arguments) for each in lacking]
+        known = {
+            name: node
+            for holder in (call.schema if not path else {}, *holders)
+            for name, node in known_names(holder).items()
+        }
+        if path in told_of or not isinstance(held, Mapping) or not known:
             continue
-        names = [str(each.path[-1]) for each in lacking]
-        known: Schema = {} if path else known_names(call.schema)
-        for each in lacking:
-            known = {**known, **known_names(each.holder or at(call.schema, path, call.arguments))}
-        strange = [name for name in islice(holder, MOST_READ) if isinstance(name, str) and name not in known]
+        strange = [name for name in islice(held, MOST_READ) if isinstance(name, str) and name not in known]
         near = [name for name in strange[:MOST_PROBLEMS] if nearest(name, names) is not None]
-        if not path and known and not open_ended(call.schema) and near:
-            near = strange
-        elif not path and known and len(strange) == len(names) == 1:
-            # The one that is missing and the one that is unknown.
+        if not path and ((near and not open_ended(call.schema)) or len(strange) == len(names) == 1):
             near = strange
         if near:
             node = {"properties": known, "required": names}
@@ -173,76 +172,56 @@ def _misspelt(broken: Sequence[BrokenRule], call: CheckedCall) -> list[BrokenRul
     return found
 
 
-def _names(broken: BrokenRule) -> list[str]:
+def _names(broken: BrokenRule) -> Iterator[str]:
     """What the message calls the argument: what the caller would look for."""
-    if broken.rule == "additionalProperties":
-        return [_placed((*broken.path, name)) for name in broken.limit[:100]]
-    return [_placed(broken.path)] if broken.path else []
-
-
-def _placed(path: Path) -> str:
-    return cut(place_of(tuple(cut(step, 60) if isinstance(step, str) else step for step in path[:20])), 80)
+    names = [(name,) for name in broken.limit[:100]] if broken.rule == "additionalProperties" else [()]
+    for name in names:
+        path = (*broken.path, *name)[:20]
+        if path:
+            yield cut(place_of(tuple(cut(step, 60) if isinstance(step, str) else step for step in path)), 80)
 
 
 def _field(broken: BrokenRule, call: CheckedCall) -> FieldError:
-    rule, row, limit, options = _row(broken, call)
+    """The row of the table that speaks of the rule, with what the rule asks for and what was sent."""
+    rule, row, limit, node = broken.rule, RULES[broken.rule], broken.limit, broken.node
     secret = call.secrets.hides(broken.path)
     # Shown only where there is a place for it: what is wrong with the whole is not what was sent as the whole.
     sent = UNSET if broken.sent is UNSET or not broken.path else call.secrets.sample(broken.sent, broken.path)
-    if secret and sent is not UNSET:
-        sent = call.secrets.mask
-    if broken.rule == "custom":
-        limit = "Invalid input" if secret else call.secrets.spared(str(limit), call.arguments)
-    words = {"limit": limit, "s": "" if broken.limit == 1 else "s"}
-    # In the words of most rules neither stands.
-    if "{received}" in row.message:
-        words["received"] = _received(broken)
-    if "{shown}" in row.message:
-        words["shown"] = call.secrets.mask if secret else shown(sent) if sent is not UNSET else "nothing"
-    expected = None if limit is None or row.expected is None else row.expected.format_map(words)
-    message = row.message if limit is None and "{limit}" not in row.message else row.message.format_map(words)
-    path = tuple(cut(step, _LONGEST_TEXT) if isinstance(step, str) else step for step in broken.path[:40])
-    return FieldError(path, message, sent, expected, options, rule)
-
-
-def _row(broken: BrokenRule, call: CheckedCall) -> tuple[str, RuleText, str | None, list[Json]]:
-    """The row that speaks of it: its name on the error, the row, the limit in words, and the options there are."""
-    row = RULES[broken.rule]
-    limit = broken.limit
-    options: list[Json] = []
-    if broken.rule == "required":
-        limit = label(broken.node, call.schema)
-    elif broken.rule == "type":
-        limit = label(broken.node, call.schema) if options_of(broken.node) else limit
-    elif broken.rule in ("enum", "discriminator"):
-        listed = [plain(option) for option in limit[:_MOST_OPTIONS]]
-        limit = _alternatives(limit)
-        options = listed if broken.rule == "enum" else []
-    elif broken.rule == "anyOf":
+    sent = call.secrets.mask if secret and sent is not UNSET else sent
+    kind = type_of(broken.sent)
+    kind = "float" if limit == "integer" and isinstance(broken.sent, float) and kind == "number" else kind
+    options = [plain(option) for option in limit[:_MOST_OPTIONS]] if rule == "enum" else []
+    said: str | None
+    if rule == "custom":
+        said = "Invalid input" if secret else call.secrets.spared(str(limit), call.arguments)
+    elif rule == "required" or (rule == "type" and options_of(node)):
+        said = label(node, call.schema)
+    elif rule in ("enum", "discriminator"):
+        said = _alternatives(limit)
+    elif rule == "anyOf":
         # Which values there are is worth more than that this is none of them.
-        limit = label(broken.node, call.schema) or ""
-        is_told = limit and _received(broken) not in limit.split(" | ") and len(limit) <= LONGEST_WORDS
-        row, limit = (replace(row, message=RULES["type"].message), limit) if is_told else (row, "")
-    elif broken.rule == "const":
-        limit = cut(compact(plain(limit)), LONGEST_WORDS)
-    elif broken.rule == "additionalProperties":
-        limit = _listed(limit, 10, lambda name: shown(cut(name, LONGEST_NAME)))
-    elif limit is not None:
-        limit = cut(_rounded(limit), LONGEST_WORDS)
-    elif "{limit}" not in f"{row.message}{row.expected}":
-        limit = ""
-    if broken.rule in _EXACT and broken.node.get(_EXACT[broken.rule], UNSET) == broken.limit:
+        said = label(node, call.schema) or ""
+        if said and kind not in said.split(" | ") and len(said) <= LONGEST_WORDS:
+            row = replace(row, message=RULES["type"].message)
+    elif rule == "const":
+        said = cut(compact(plain(limit)), LONGEST_WORDS)
+    elif rule == "additionalProperties":
+        said = _listed(limit, 10, lambda name: shown(cut(name, LONGEST_NAME)))
+    else:
+        is_whole = isinstance(limit, float) and limit.is_integer() and abs(limit) < 1e15
+        said = None if limit is None else cut(int(limit) if is_whole else limit, LONGEST_WORDS)
+    if rule in _EXACT and node.get(_EXACT[rule], UNSET) == limit:
         row = replace(row, message=re.sub("at least|at most", "exactly", row.message))
-    return row.name or _NAMES.get(broken.rule, broken.rule), row, limit, options
+    value = call.secrets.mask if secret else shown(sent) if sent is not UNSET else "nothing"
+    words = {"limit": said, "s": "" if limit == 1 else "s", "received": kind, "shown": value}
+    expected = row.expected and (None if said is None and "{limit}" in row.expected else row.expected.format_map(words))
+    path = tuple(cut(step, _LONGEST_TEXT) if isinstance(step, str) else step for step in broken.path[:40])
+    # A discriminator is an enum that is spread over the branches of a union.
+    name = "enum" if rule == "discriminator" else row.name or rule
+    return FieldError(path, row.message.format_map(words), sent, expected, options, name)
 
 
 _EXACT: Final = {"minLength": "maxLength", "maxLength": "minLength"}
-# A discriminator is an enum that is spread over the branches of a union.
-_NAMES: Final = {"discriminator": "enum"}
-
-
-def _rounded(limit: object) -> object:
-    return int(limit) if isinstance(limit, float) and limit.is_integer() and abs(limit) < 1e15 else limit
 
 
 def _alternatives(options: Sequence[Json]) -> str:
@@ -270,18 +249,14 @@ def _kinds(branch: Schema) -> list[str]:
 _MOST_NEEDED: Final = 3
 
 
-def _received(broken: BrokenRule) -> str:
-    kind = type_of(broken.sent)
-    return "float" if kind == "number" and broken.limit == "integer" and isinstance(broken.sent, float) else kind
-
-
 def _tidied(broken: Iterable[BrokenRule]) -> list[BrokenRule]:
     """One problem for each mistake: unknown names of one object together, and the type rather than what follows."""
     found: dict[tuple[Any, ...], BrokenRule] = {}
     for each in broken:
         if each.rule == "enum" and len(each.limit) == 1:
             each = each._replace(rule="const", limit=each.limit[0])
-        if each.rule == "enum" and _is_type_mistake(each):
+        elif each.rule == "enum" and not isinstance(each.sent, str) and all(isinstance(one, str) for one in each.limit):
+            # A number where all options are texts: the contract speaks of the type then.
             each = each._replace(rule="type", limit=_alternatives(each.limit))
         key = (each.rule, each.path, each.rule in _SEVERAL and repr(each.limit))
         if each.rule == "additionalProperties" and key in found:
@@ -296,8 +271,3 @@ def _tidied(broken: Iterable[BrokenRule]) -> list[BrokenRule]:
 _SEVERAL: Final = frozenset({"custom", "pattern", "not", "format"})
 # What else is said about a value when this is wrong, and is not worth saying.
 _FOLLOWS: Final = {"const": ("type", "enum"), "type": ("enum",)}
-
-
-def _is_type_mistake(broken: BrokenRule) -> bool:
-    """A number where all options are texts: the contract speaks of the type then."""
-    return not isinstance(broken.sent, str) and all(isinstance(option, str) for option in broken.limit)

@@ -24,7 +24,7 @@ _MOST_ERRORS: Final = 100
 
 
 class _Place(NamedTuple):
-    """A path of the arguments, the branches of unions on the way, whether it leads into a JSON text, and the value."""
+    """A path, the branches of unions on the way, whether it leads into a JSON text, and what is there."""
 
     path: Path
     tags: tuple[tuple[Path, str], ...]

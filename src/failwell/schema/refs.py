@@ -12,9 +12,6 @@ DEEPEST: Final = 12
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _LEADING: Final = frozenset((*REFERENCES, *_UNIONS))
-# Where schemas stand by name, and where data stand, whatever they look like.
-_MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_DATA: Final = frozenset({"const", "default", "enum", "examples"})
 _ANCHORS: Final = ("$anchor", "$dynamicAnchor", "$id")
 _MOST_LOOKED_AT: Final = 20_000
 
@@ -89,25 +86,3 @@ def _anchored(name: str, root: Schema) -> Schema:
         elif isinstance(each, list):
             waiting += each
     return NOTHING
-
-
-def renamed(node: Any, names: Mapping[str, str]) -> Any:
-    """A copy of a schema with other references: what is a key in `names` becomes its value."""
-    if isinstance(node, list):
-        return [renamed(each, names) for each in node]
-    if not isinstance(node, Mapping):
-        return node
-    return {key: _renamed(key, value, names) for key, value in node.items()}
-
-
-def _renamed(key: str, value: Any, names: Mapping[str, str]) -> Any:
-    if key in _DATA:
-        return value
-    if key in _MAPS and isinstance(value, Mapping):
-        return {name: renamed(each, names) for name, each in value.items()}
-    if key in REFERENCES and isinstance(value, str):
-        return names.get(value, value)
-    if key == "mapping" and isinstance(value, Mapping):
-        # Of a discriminator: the references by tag.
-        return {tag: names.get(ref, ref) if isinstance(ref, str) else ref for tag, ref in value.items()}
-    return renamed(value, names)

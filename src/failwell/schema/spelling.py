@@ -42,35 +42,19 @@ def ranked(word: str, words: Iterable[str], enough: float = 0.0, most: int = 1) 
     """The nearest words, the best first."""
     if not isinstance(word, str) or len(word) > LONGEST:
         return []
-    keys = _keys(words)
-    key = normal(word)
-    exact = [each for each, other in keys.items() if other == key]
+    key, keys = normal(word), _keys(words)
+    found = [each for each, other in keys.items() if other == key]
     # One letter of two is no typing mistake.
-    close = [each for each, other in keys.items() if min(len(key), len(other)) > 2 and one_edit(key, other)]
-    found = [*exact, *close][:most]
+    found += [each for each, other in keys.items() if min(len(key), len(other)) > 2 and one_edit(key, other)]
     if len(found) < most:
-        from difflib import SequenceMatcher
+        from difflib import get_close_matches
 
-        match: SequenceMatcher[str] | None = None
-        pairs = {key[at : at + 2] for at in range(len(key) - 1)} if enough else set()
-        scores = []
-        for each, other in keys.items():
-            # The cheap questions first: most words are out by their letters alone.
-            if each in found or (pairs and not any(pair in other for pair in pairs)) or _shared(key, other) < enough:
-                continue
-            match = match or SequenceMatcher(b=key, autojunk=False)
-            match.set_seq1(other)
-            scores.append((match.ratio(), each))
-        scores = [(score, each) for score, each in scores if score >= enough]
-        # Stable, so that of two words as near the first one wins.
-        found += [each for _, each in sorted(scores, key=lambda pair: -pair[0])]
+        left: dict[str, list[str]] = {}
+        for each in keys.keys() - {*found}:
+            left.setdefault(keys[each], []).append(each)
+        for other in get_close_matches(key, left, n=most, cutoff=enough) if left else ():
+            found += left[other]
     return found[:most]
-
-
-def _shared(a: str, b: str) -> float:
-    """How alike two words can be at most: which letters they have in common, in whatever order."""
-    size = len(a) + len(b)
-    return 2 * sum(min(a.count(letter), b.count(letter)) for letter in set(a)) / size if size else 1.0
 
 
 def is_certain(word: str, match: str, words: Iterable[str] = ()) -> bool:

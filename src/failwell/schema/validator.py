@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from failwell.model import UNSET, Path, plain
 
 from .checked_call import MOST_READ, BrokenRule, CheckedCall, step_of
-from .nodes import branch_of, discriminator, known_names, properties_of, step_into, tags_of, value_at
+from .nodes import discriminator, known_names, properties_of, step_into, tags_of, value_at
 from .refs import Schema, pointed, resolve
 from .rule_table import FORMATS, KEYWORDS, RULES
 
@@ -151,10 +151,9 @@ def _broken(error: Any, call: CheckedCall) -> Iterator[BrokenRule]:
         known = known_names(node)
         if names := [name for name in limit if name not in known]:
             yield BrokenRule(rule, path, limit=names, node=node)
-    elif keyword == "falseSchema" and where[-1:] == ["items"]:
-        yield BrokenRule("maxItems", path[:-1], value_at(call.arguments, path[:-1]), _fixed_items(node), node)
-    elif keyword in ("additionalItems", "unevaluatedItems"):
-        yield BrokenRule("maxItems", path, sent, _fixed_items(node), node)
+    elif keyword in ("additionalItems", "unevaluatedItems") or (keyword == "falseSchema" and where[-1:] == ["items"]):
+        path, fixed = path[:-1] if keyword == "falseSchema" else path, node.get("prefixItems", node.get("items"))
+        yield BrokenRule("maxItems", path, value_at(call.arguments, path), len(fixed or ()), node)
     elif rule == "anyOf":
         listed = node.get(keyword)
         branches = [resolve(each, call.schema) for each in listed] if isinstance(listed, list) else []
@@ -177,11 +176,6 @@ def _broken(error: Any, call: CheckedCall) -> Iterator[BrokenRule]:
 _GIVEN_UP: Final = ("BacktrackLimitExceeded", "RegexEngineFailure")
 
 
-def _fixed_items(node: Schema) -> int:
-    listed = node.get("prefixItems", node.get("items"))
-    return len(listed) if isinstance(listed, list) else 0
-
-
 def _union(error: Any, union: BrokenRule, branches: list[Schema], call: CheckedCall) -> Sequence[BrokenRule]:
     """What is broken of the branch that was meant."""
     context = error.kind.value
@@ -191,13 +185,12 @@ def _union(error: Any, union: BrokenRule, branches: list[Schema], call: CheckedC
     real = [index for index, branch in enumerate(branches[: len(context)]) if branch.get("type") != "null"]
     name = discriminator(union.node, [branches[index] for index in real])
     if name is not None and isinstance(union.sent, Mapping):
-        tag, path = union.sent.get(name, UNSET), (*union.path, name)
+        tag, path, tags = union.sent.get(name, UNSET), (*union.path, name), tags_of(branches, name)
         if tag is UNSET:
-            return [BrokenRule("required", path, node={"enum": tags_of(branches, name)})]
-        chosen = branch_of(branches, name, tag)
-        if chosen is None:
-            return [BrokenRule("discriminator", path, tag, tags_of(branches, name))]
-        real = [index for index in real if index == chosen]
+            return [BrokenRule("required", path, node={"enum": tags})]
+        if tag not in tags:
+            return [BrokenRule("discriminator", path, tag, tags)]
+        real = [index for index in real if tag in tags_of([branches[index]], name)][:1]
     tried = [[each for inner in context[index] for each in _broken(inner, call)] for index in real]
     if {each.rule for broken in tried for each in broken} == {"ipv4", "ipv6"}:
         return [union._replace(rule="ip")]

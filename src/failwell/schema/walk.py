@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from failwell.model import Path
@@ -28,20 +28,18 @@ _BY_INDEX: Final = ("prefixItems", "items")
 _NAMED: Final[Mapping[str, Path]] = {"patternProperties": (ANY,), "dependentSchemas": (), "dependencies": ()}
 
 
-def children(node: Schema, root: Schema) -> Iterator[tuple[Path, Schema]]:
+def _children(node: Schema, root: Schema) -> Iterator[tuple[Path, Schema]]:
     """The schemas that a schema is made of, each with the steps from its value to theirs: none for the same value."""
-    for steps, found in _held(node, root):
-        if isinstance(found, Mapping):
-            yield steps, found
-
-
-def _held(node: Schema, root: Schema) -> Iterator[tuple[Path, object]]:
-    yield from (((), found) for found in targets(node, root))
-    yield from ((steps, node.get(word)) for word, steps in _ONE.items())
-    yield from (((), each) for word in _BRANCHES for each in _list(node.get(word)))
-    yield from (((index,), each) for word in _BY_INDEX for index, each in enumerate(_list(node.get(word))))
-    yield from ((steps, each) for word, steps in _NAMED.items() for each in _map(node.get(word)).values())
-    yield from (((str(name),), each) for name, each in _map(node.get("properties")).items())
+    held: list[tuple[Path, object]] = [((), found) for found in targets(node, root)]
+    held += [(steps, node.get(word)) for word, steps in _ONE.items()]
+    for word in _BRANCHES:
+        held += [((), each) for each in _list(node.get(word))]
+    for word in _BY_INDEX:
+        held += [((index,), each) for index, each in enumerate(_list(node.get(word)))]
+    for word, steps in _NAMED.items():
+        held += [(steps, each) for each in _map(node.get(word)).values()]
+    held += [((str(name),), each) for name, each in _map(node.get("properties")).items()]
+    return ((steps, found) for steps, found in held if isinstance(found, Mapping))
 
 
 def _list(value: object) -> list[object]:
@@ -58,44 +56,32 @@ def places(root: Schema, wanted: Callable[[Schema], bool]) -> frozenset[Path]:
     A schema that holds itself is followed so deep, and one of many parts so far, and not further: of what may hold
     something wanted there, everything counts as wanted.
     """
-    leading = _leading(root, wanted)
+    holders: dict[int, list[int]] = {id(root): []}
+    waiting, ends = [root], list[int]()
+    while waiting:
+        node = waiting.pop()
+        ends += [id(node)] if wanted(node) else []
+        for _, below in _children(node, root):
+            if id(below) not in holders:
+                holders[id(below)] = []
+                waiting.append(below)
+            holders[id(below)].append(id(node))
+    # The schemas that lead to one that is wanted: no other way need be walked.
+    leading: set[int] = set()
+    while ends:
+        if (each := ends.pop()) not in leading:
+            leading.add(each)
+            ends += holders[each]
     found: set[Path] = set()
     seen: set[tuple[Path, int]] = set()
-    waiting: deque[tuple[Path, Schema]] = deque([((), root)])
-    while waiting:
-        path, node = waiting.popleft()
+    left: deque[tuple[Path, Schema]] = deque([((), root)])
+    while left:
+        path, node = left.popleft()
         if id(node) not in leading or (path, id(node)) in seen:
             continue
         seen.add((path, id(node)))
         if wanted(node) or len(path) >= _DEEPEST or len(seen) > _MOST:
             found.add(path)
         else:
-            waiting += [((*path, *steps), below) for steps, below in children(node, root)]
+            left += [((*path, *steps), below) for steps, below in _children(node, root)]
     return frozenset(found)
-
-
-def _leading(root: Schema, wanted: Callable[[Schema], bool]) -> set[int]:
-    """The schemas that are wanted, and those that lead to one: a way that leads to none need not be walked."""
-    holders: dict[int, list[int]] = {id(root): []}
-    waiting = [root]
-    ends: list[int] = []
-    while waiting:
-        node = waiting.pop()
-        ends += [id(node)] if wanted(node) else []
-        for _, below in children(node, root):
-            if id(below) not in holders:
-                holders[id(below)] = []
-                waiting.append(below)
-            holders[id(below)].append(id(node))
-    return _closure(ends, holders)
-
-
-def _closure(ends: Iterable[int], holders: Mapping[int, list[int]]) -> set[int]:
-    found: set[int] = set()
-    waiting = list(ends)
-    while waiting:
-        each = waiting.pop()
-        if each not in found:
-            found.add(each)
-            waiting += holders[each]
-    return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from failwell.relay.request import ERA_KEY
-from failwell.schema import header_arguments
+from failwell.schema import Schema, properties_of
 
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
@@ -50,6 +50,42 @@ def era_in(params: Mapping[str, Any]) -> object:
     """The version that a request of the newer era names; None for one of the older era."""
     meta = params.get("_meta")
     return meta.get(ERA_KEY) if isinstance(meta, Mapping) else None
+
+
+_REPEATED: Final = "x-mcp-header"
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")
+_REPEATED_TYPES: Final = frozenset({"string", "integer", "boolean"})
+_DEEPEST: Final = 12
+
+
+def header_arguments(schema: Schema) -> list[tuple[tuple[str, ...], str, str]]:
+    """The arguments that a request over HTTP repeats in a header: path, name of the header, type.
+
+    None if the schema breaks the rules for them, since no client sends any then.
+
+    >>> header_arguments({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
+    [(('region',), 'Region', 'string')]
+    """
+    found = []
+    names: set[str] = set()
+    for path, node in _described(schema, ()):
+        token, kind = node.get(_REPEATED), node.get("type")
+        if token is None:
+            continue
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token) or kind not in _REPEATED_TYPES:
+            return []
+        if token.lower() in names:
+            return []
+        names.add(token.lower())
+        found.append((path, token, str(kind)))
+    return found
+
+
+def _described(node: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema]]:
+    for name, below in properties_of(node).items() if len(path) < _DEEPEST else ():
+        if isinstance(below, Mapping):
+            yield (*path, str(name)), below
+            yield from _described(below, (*path, str(name)))
 
 
 def modern_headers(method: str, params: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, str]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.schema import Schema, properties_of, renamed
+from failwell.schema import REFERENCES, Schema, properties_of
 
 _DEFS: Final = "#/$defs/"
+# Where schemas stand by name, and where data stand, whatever they look like.
+_MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
+_DATA: Final = frozenset({"const", "default", "enum", "examples"})
 
 
 def alone(field: str, action: str, schema: Schema, description: str = "") -> dict[str, Any]:
@@ -120,3 +123,25 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _refers(node: Any, names: set[str]) -> bool:
     return bool(renamed(node, {_DEFS + name: "" for name in names}) != node)
+
+
+def renamed(node: Any, names: Mapping[str, str]) -> Any:
+    """A copy of a schema with other references: what is a key in `names` becomes its value."""
+    if isinstance(node, list):
+        return [renamed(each, names) for each in node]
+    if not isinstance(node, Mapping):
+        return node
+    return {key: _renamed(key, value, names) for key, value in node.items()}
+
+
+def _renamed(key: str, value: Any, names: Mapping[str, str]) -> Any:
+    if key in _DATA:
+        return value
+    if key in _MAPS and isinstance(value, Mapping):
+        return {name: renamed(each, names) for name, each in value.items()}
+    if key in REFERENCES and isinstance(value, str):
+        return names.get(value, value)
+    if key == "mapping" and isinstance(value, Mapping):
+        # Of a discriminator: the references by tag.
+        return {tag: names.get(ref, ref) if isinstance(ref, str) else ref for tag, ref in value.items()}
+    return renamed(value, names)
