@@ -78,7 +78,7 @@ _LATER: Final = {
 # What other rooms of this house use, and nobody else may count on.
 _HOUSE: Final = {
     **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
-    "group_of": ".facts",
+    "group_of": ".served_call",
     "groups_of": ".groups.group",
     "gate_of": ".served_call",
     "installed_on": ".",
