@@ -306,7 +306,7 @@ class Shop:
             async def read(self, raised: BaseException) -> Failed:
                 if shop.knows is not None:
                     return shop.boundary.no_such_tool(call, shop.knows, raised)
-                return shop.boundary.reader.read(raised, facts, call.arguments, era=LEGACY)
+                return shop.boundary.read(raised, facts, call.arguments, era=LEGACY)
 
             async def facts(self) -> Facts:
                 return facts

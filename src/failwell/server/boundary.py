@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from operator import is_
@@ -34,7 +35,7 @@ from failwell.model import (
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
 from failwell.readers import Checks, from_schema, read, unknown_tool
 from failwell.recovery import leaves_in_doubt
-from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
+from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed, protocol_error
 
 from .declared_failures import said_of
 from .exception_reader import Reader, identified
@@ -47,6 +48,7 @@ from .questions import Answers, ask, can_ask, missing, resumed
 from .renderer import Renderer
 from .replies import envelope_in, enveloped, remarked
 from .served_call import (
+    URL_ELICITATION,
     Facts,
     Failed,
     ServedCall,
@@ -427,9 +429,34 @@ class Boundary:
     def _around(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> Failed:
         token = marks.set(passed)
         try:
-            return self._in_all(self.reader.read(raised, tool, call.arguments, era=call.era))
+            return self._in_all(self.read(raised, tool, call.arguments, era=call.era))
         finally:
             marks.reset(token)
+
+    def read(
+        self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any] | None = None, *, era: str, **how: bool
+    ) -> Failed:
+        """What `exc` means to the caller of `tool`; what is business between client and server is raised."""
+        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
+            raise self.safe(exc)
+        return self.reader.read(exc, tool, arguments, **how)
+
+    def is_protocol(self, exc: MCPError, era: str) -> bool:
+        """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
+        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
+            return False
+        return exc.error.code in self.options.protocol_numbers
+
+    def safe(self, exc: MCPError) -> MCPError:
+        """A protocol error without secrets; itself if it has none."""
+        if exc.error.code == URL_ELICITATION:
+            # The page is for the user, and its address must work.
+            return exc
+        held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
+        masked = replace(self.options.guard, fences=False)(held)
+        if masked is held:
+            return exc
+        return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
 
     def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
@@ -449,7 +476,7 @@ class Boundary:
             number, data = exc.error.code, exc.error.data
             is_ours = isinstance(data, dict) and META_KEY in data
             if number in self.options.protocol_numbers or number in _OF_REQUESTS or is_ours:
-                return self.reader.safe(exc)
+                return self.safe(exc)
             if number == _INTERNAL_ERROR and exc.__cause__ is not None:
                 # A framework's word for a crash.
                 exc = exc.__cause__

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from failwell.formats import MODERN_ERA, Outcome
+from failwell.formats import Outcome
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -54,10 +54,7 @@ from failwell.schema import anchored, errors_of, known_names, loc_of
 from .envelopes import Envelope
 from .options import Options
 from .rules.tool_rule import is_refused_inside
-from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
-
-if TYPE_CHECKING:
-    from failwell.sdk import MCPError
+from .served_call import BrokenResult, Facts, Failed
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 _MOST_KEPT: Final = 1_000
@@ -216,19 +213,12 @@ class Reader:
         self.shows_text = options.show_text
         """Whether the text of any exception is told; set by its adapter where the framework tells it."""
 
-    def is_protocol(self, exc: MCPError, era: str) -> bool:
-        """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
-        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
-            return False
-        return exc.error.code in self._options.protocol_numbers
-
     def read(
         self,
         exc: BaseException,
         tool: Facts,
         arguments: Mapping[str, Any] | None = None,
         *,
-        era: str,
         rejected: bool = False,
         nested: bool = False,
         masked: bool = False,
@@ -238,14 +228,9 @@ class Reader:
         `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
         has called, `masked` that the tool's own server tells nothing of its exceptions.
 
-        Raises what is no failure: business between client and server. Orders to stop never come here: see `taken`.
+        Orders to stop never come here: see `taken`.
         """
         sent = arguments or {}
-        # The decorator works without the SDK.
-        from failwell.sdk import MCPError
-
-        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
-            raise self.safe(exc)
         outcome: Outcome
         if isinstance(exc, NeedsInput):
             made = marks.get()
@@ -284,19 +269,6 @@ class Reader:
             # With its schema, so that nothing else can have its id.
             known = self._guards[id(schema)] = schema, guard
         return known[1]
-
-    def safe(self, exc: MCPError) -> MCPError:
-        """A protocol error without secrets; itself if it has none."""
-        from failwell.sdk import protocol_error
-
-        if exc.error.code == URL_ELICITATION:
-            # The page is for the user, and its address must work.
-            return exc
-        held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
-        masked = replace(self._options.guard, fences=False)(held)
-        if masked is held:
-            return exc
-        return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
 
     def of_request(self, exc: BaseException, what: str) -> ToolError:
         """What an exception means to whoever reads a resource, gets a prompt, or asks for a completion."""

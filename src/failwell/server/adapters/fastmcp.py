@@ -348,7 +348,7 @@ def _carrier(
     nested = not rejected and runs_another(failed, code_of(tool.function))
     about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
     try:
-        read = boundary.reader.read(failed, tool, arguments, era=_era(), **about)
+        read = boundary.read(failed, tool, arguments, era=_era(), **about)
     except MCPError as protocol:
         return CarriedProtocolError(protocol)
     if current.get() is None:
@@ -504,7 +504,7 @@ class _ComponentCall(FrameworkCall):
                 return boundary.no_such_tool(call, names, raised)
         # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
         rejected = not has_run and is_check_of_arguments(left)
-        return boundary.reader.read(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
+        return boundary.read(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
 
     async def facts(self) -> Facts:
         name = self._call.tool

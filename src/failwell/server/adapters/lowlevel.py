@@ -246,7 +246,7 @@ class _LowlevelCall(FrameworkCall):
         if self._tool is None and self._group is None and (known := tools.all()) and could_mean_unknown(raised):
             return tools.boundary.no_such_tool(call, [each.name for each in known], raised)
         call.counted = call.tool
-        return tools.boundary.reader.read(raised, await self.facts(), call.arguments, era=call.era)
+        return tools.boundary.read(raised, await self.facts(), call.arguments, era=call.era)
 
 
 def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:
@@ -266,11 +266,11 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
             if way.is_of_tool(exc) and (
                 exc.code in (-32700, -32600, -32601, -32602, -32603)
-                or boundary.reader.is_protocol(exc, ctx.protocol_version)
+                or boundary.is_protocol(exc, ctx.protocol_version)
                 or _is_contract(exc)
                 or not calls
             ):
-                refused = boundary.reader.safe(exc)
+                refused = boundary.safe(exc)
                 completed = boundary.wrong.completed(refused.error, ctx.method, ctx.request_id)
                 if completed is not None:
                     raise MCPError.from_error_data(completed) from None

@@ -130,9 +130,7 @@ class _FunctionCall(FrameworkCall):
             names = [each.name for each in self._tools.server._tool_manager.list_tools()]
             return boundary.no_such_tool(call, names)
         cause, rejected, nested = _unwrap(raised, code_of(tool.fn) if tool is not None else None)
-        return boundary.reader.read(
-            cause, await self.facts(), call.arguments, era=call.era, rejected=rejected, nested=nested
-        )
+        return boundary.read(cause, await self.facts(), call.arguments, era=call.era, rejected=rejected, nested=nested)
 
 
 class _NoSuchTool(Exception):

@@ -386,7 +386,7 @@ class _OlderCall(FrameworkCall):
         if is_torn_down(cause) and boundary.reader.effects.nature(tool or Facts(name)) is not Nature.READ:
             left_open(name)
         nested = is_nested(raised, code_of(tool.function) if tool is not None else None)
-        failed = boundary.reader.read(
+        failed = boundary.read(
             cause,
             tool or Facts(name),
             call.arguments,
