@@ -285,7 +285,7 @@ class Boundary:
         if about is None and isinstance(said := read(whole), ToolError) and said.standing == "stated":
             # In the form of a contract: it is read and written down, and told to programs, too.
             own = said.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
-            failed = self.reader.read(own, tool, call.arguments, era=call.era)
+            failed = self.reader.read(own, tool, call.arguments)
             about = call.outcome = self.write_down(failed, call.request_id)
             if self.options.wire.get("meta", True):
                 told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
