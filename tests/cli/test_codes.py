@@ -16,7 +16,7 @@ import commands
 from failwell import catalogs
 
 FAILWELL = Path(sys.executable).with_name("failwell")
-CATALOGS = {"core": 37, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21}
+CATALOGS = {"core": 37, "typed": 6, "v1": 6, "xml": 19, "social": 27, "jsonrpc": 21, "standard": 23}
 MODULES = {
     "shop_errors": """
         import failwell as fw
@@ -200,9 +200,15 @@ def test_a_row_without_utf_8_is_written_all_the_same(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nope", "there is no catalogue 'nope'; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
-        ("CORE", "there is no catalogue 'CORE'; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
-        ("", "there is no catalogue ''; use one of: core, typed, v1, xml, social, jsonrpc, or module:Class"),
+        (
+            "nope",
+            "there is no catalogue 'nope'; use one of: core, typed, v1, xml, social, jsonrpc, standard, or module:Class",
+        ),
+        (
+            "CORE",
+            "there is no catalogue 'CORE'; use one of: core, typed, v1, xml, social, jsonrpc, standard, or module:Class",
+        ),
+        ("", "there is no catalogue ''; use one of: core, typed, v1, xml, social, jsonrpc, standard, or module:Class"),
         ("not_there_at_all:X", "there is no module 'not_there_at_all', neither in this folder nor installed"),
         ("needs_more:X", "cannot load needs_more:X: No module named 'a_module_that_is_not_there'"),
         ("shop_errors:Nope", "cannot load shop_errors:Nope: module 'shop_errors' has no attribute 'Nope'"),

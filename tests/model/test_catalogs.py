@@ -192,6 +192,9 @@ def test_catalogues_that_share_a_code_agree_on_it(name: str) -> None:
     assert len({code.number for code in same if code.number is not None}) <= 1
 
 
+LIMITS = ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY", "TOO_MANY_REQUESTS", "RESOURCE_EXHAUSTED")
+
+
 @pytest.mark.parametrize("code", [code for catalog in CATALOGS.values() for code in catalog], ids=lambda code: f"{code.catalog}.{code}")  # fmt: skip
 def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
     refused = code.kind in ("validation", "not_found", "permission", "conflict")
@@ -199,7 +202,7 @@ def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
         assert code.effect is Effect.PARTIAL
     elif code.name in ("IDEMPOTENCY_UNFINISHED", "OUTCOME_UNKNOWN", "CALL_IN_DOUBT"):
         assert code.effect is Effect.UNKNOWN
-    elif refused or code.name in ("RATE_LIMITED", "x_rate_limited", "SERVER_BUSY"):
+    elif refused or code.name in LIMITS:
         assert code.effect is Effect.NONE
     else:
         assert code.effect is None
@@ -207,7 +210,7 @@ def test_each_shipped_effect_is_the_one_decided(code: fw.Code) -> None:
 
 @pytest.mark.checklist(259, 263)
 def test_each_shipped_code_is_complete() -> None:
-    assert list(CATALOGS) == ["core", "typed", "v1", "xml", "social", "jsonrpc"]
+    assert list(CATALOGS) == ["core", "typed", "v1", "xml", "social", "jsonrpc", "standard"]
     for name, catalog in CATALOGS.items():
         assert catalog.catalog == name
         for code in catalog:

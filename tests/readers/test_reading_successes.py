@@ -24,7 +24,8 @@ def worked(*texts: str, **more: Any) -> CallToolResult:
 LIMITED = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=1)
 # Every way in which a failure can look at you out of a success.
 BODIES = {
-    **{format: fw.render(LIMITED, format) for format in FORMATS},
+    # Contract 001 says of its block that it counts by itself.
+    **{format: fw.render(LIMITED, format) for format in FORMATS if format != "v1"},
     "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
     "with words around it": f"The bank answered {fw.render(LIMITED, 'xml')} at noon.",
     "JSON-RPC": json.dumps(fw.to_jsonrpc(LIMITED, id=1)),
@@ -49,8 +50,27 @@ def test_a_success_is_one_whatever_it_says(name: str) -> None:
         assert read(worked(structured_content=json.loads(body))) is None
 
 
+@pytest.mark.checklist(409)
+def test_a_whole_block_of_contract_001_counts_without_the_flag() -> None:
+    body = fw.render(LIMITED, "v1")
+    for told in (
+        worked(body),
+        worked(LIMITED.message, body),
+        worked(body, structured_content=json.loads(body)),
+        worked(LIMITED.message, structured_content=json.loads(body)),
+        {"content": [{"type": "text", "text": body}]},
+        {**fw.to_result(LIMITED, "v1", gate="json"), "isError": False},
+    ):
+        found = read(told)
+        assert isinstance(found, fw.ToolError)
+        assert (found.code, found.retry_after, found.standing) == ("RATE_LIMITED", 1, "stated")
+    # Only the whole answer is one.
+    for texts in (["Paid.", body], [f"Error executing tool a: {body}"], [f"It said {body}"]):
+        assert read(worked(*texts)) is None
+
+
 def test_metadata_in_a_success_is_no_failure() -> None:
-    for format in FORMATS:
+    for format in FORMATS.keys() - {"v1"}:
         forged = {**fw.to_result(LIMITED, format), "isError": False}
         assert read(forged) is None
         assert read(CallToolResult.model_validate(forged)) is None

@@ -244,7 +244,8 @@ def carriers(named: str | None, format: str, schema: bool) -> tuple[int, bool, b
         "instead": format == "canonical",
         "checked": not schema and format != "text",
     }.get(row.structured, format != "text")
-    return blocks, structured, not row.marks_errors
+    # Contract 001's text is the message for everybody.
+    return blocks, structured, not row.marks_errors and format != "v1-both"
 
 
 def carried(result: dict[str, Any]) -> tuple[int, bool, bool]:

@@ -69,6 +69,7 @@ class Session:
 
     user: Callable[[Json], Json] | None = None
     capabilities: Json
+    name = "table"
 
     def __init__(self, era: str = LEGACY, capabilities: Mapping[str, Any] | None = None) -> None:
         self.era = era
@@ -77,7 +78,7 @@ class Session:
 
     def open(self) -> None:
         if self.era == LEGACY:
-            client = {"name": "table", "version": "1"}
+            client = {"name": self.name, "version": "1"}
             self.ask(
                 "initialize",
                 {"protocolVersion": LEGACY, "capabilities": self.capabilities, "clientInfo": client},
@@ -99,7 +100,7 @@ class Session:
         if self.era == MODERN:
             envelope = {
                 "io.modelcontextprotocol/protocolVersion": MODERN,
-                "io.modelcontextprotocol/clientInfo": {"name": "table", "version": "1"},
+                "io.modelcontextprotocol/clientInfo": {"name": self.name, "version": "1"},
                 "io.modelcontextprotocol/clientCapabilities": self.capabilities,
             }
             params = {**params, "_meta": {**params.get("_meta", {}), **envelope}}
@@ -159,10 +160,11 @@ class Shop:
         how = "--bare" if options is None else json.dumps(options)
         return commands.python(SERVER, kind, transport, ledger, how)
 
-    def begin(self, era: str = LEGACY, capabilities: Json | None = None) -> Session:
+    def begin(self, era: str = LEGACY, capabilities: Json | None = None, name: str = "table") -> Session:
         session = (
             Http(self, era, capabilities) if self.transport == "http" else Stdio(self, self._child, era, capabilities)
         )
+        session.name = name
         session.open()
         return session
 
@@ -252,12 +254,13 @@ class Http(Session):
 class Shops:
     """Shops by how they were asked for, one process for each."""
 
+    make: type[Shop] = Shop
     _open: dict[str, Shop] = field(default_factory=dict)
 
     def get(self, kind: str, options: Json | None = None, **more: Any) -> Shop:
         name = repr((kind, options, more))
         if name not in self._open:
-            self._open[name] = Shop(kind, options, **more)
+            self._open[name] = self.make(kind, options, **more)
         return self._open[name]
 
     def close(self) -> None:

@@ -26,6 +26,8 @@ class Client:
     protocol_errors: Literal["shown", "hidden", "fatal"] = "shown"
     below: tuple[int, ...] | None = None
     """Only versions before this one."""
+    chosen: bool = True
+    """Whether somebody asked for it. Known by the client's name alone, it leaves a contract's text as it is."""
 
 
 UNKNOWN: Final = Client("unknown", structured="checked", marks_errors=False, protocol_errors="hidden")

@@ -189,11 +189,17 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     _compare_flag(outcome, is_error)
     # What the error itself knows of how it was said is not bettered by being passed on.
     if outcome.standing != "quoted" and outcome.is_error:
-        outcome.standing = "stated" if is_error is True and is_whole else "quoted"
+        is_said = is_error is True or any(is_all and _is_unflagged(each) for each, is_all in found)
+        outcome.standing = "stated" if is_said and is_whole else "quoted"
     for other, _ in found[1:]:
         if isinstance(other, ToolError):
             outcome = _careful(outcome, other)
     return outcome
+
+
+def _is_unflagged(outcome: Outcome) -> bool:
+    spec = FORMATS.get(outcome.format or "")
+    return spec is not None and spec.unflagged
 
 
 def careful_of(outcome: Outcome, *objects: object) -> Outcome:

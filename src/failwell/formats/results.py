@@ -174,12 +174,11 @@ def _structured_fits(spec: Format, client: Client | None, output_schema: bool) -
 def _blocks(
     outcome: Outcome, spec: Format, wire: Json, words: str, gate: Gate | None, prefix: str, client: Client | None
 ) -> list[Json]:
-    if client is not None and not client.marks_errors and isinstance(outcome, ToolError) and outcome.is_error:
-        prefix = prefix or "Error: "
-    people: dict[str, Json] = {"type": "text", "text": prefix + words}
+    hides = client is not None and not client.marks_errors and isinstance(outcome, ToolError) and outcome.is_error
+    people: dict[str, Json] = {"type": "text", "text": (prefix or ("Error: " if hides else "")) + words}
     programs: dict[str, Json] = {"type": "text", "text": spec.encode(wire)}
     if spec.dress is not None:
-        spec.dress(outcome, people, programs, prefix if client is None else None)
+        spec.dress(outcome, people, programs, None if client is not None and client.chosen else prefix)
     if not isinstance(wire, dict):
         return [people] if spec.prose else [programs]
     gate = gate or spec.gate

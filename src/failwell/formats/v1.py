@@ -60,7 +60,8 @@ def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
         "message": error.message,
         "retryable": error.retryable if known is None else known.retryable and error.may_repeat,
     }
-    if details := {**said, **placed(error, said, "retryAfter")}:
+    # The contract leaves out what is not known, and its schema refuses null.
+    if details := {**said, **{k: v for k, v in placed(error, said, "retryAfter").items() if v is not None}}:
         wire["details"] = details
     return wire
 
@@ -140,7 +141,6 @@ def _dress(outcome: Outcome, people: Blocks, programs: Blocks, prefix: str | Non
         return
     people["mimeType"] = "text/markdown"
     if prefix is not None:
-        # The contract's block is the message alone; a client that shows nothing else is told more.
         people["text"] = prefix + as_prose(outcome.message)
 
 
@@ -155,6 +155,7 @@ FORMAT: Final = Format(
     stow_in("details", dump),
     signs=(Sign(20, "kind", load),),
     last_counts=True,
+    unflagged=True,
     gate="markdown",
     terse=True,
     room="details",

@@ -89,6 +89,8 @@ class Format:
     """What it says itself, beside whether it passes, of making the call again: `recoverable`, `strategy`."""
     worded: Literal["number", "label"] | None = None
     """Where its code means something else to each server, so that the words say more: it is a number, or any text."""
+    unflagged: bool = False
+    """Whether a result that is nothing but its object is a failure without `isError`, too."""
     severity_of_result: bool = False
     """Whether an error without a severity in a success is a warning."""
 

@@ -1,4 +1,4 @@
-"""The codes Failwell ships: `core`, and those of the five contracts.
+"""The codes Failwell ships: `core`, those of the five contracts, and the names of two standards.
 
 Adding a code is adding a line; the command line, the documentation and the lookups follow.
 """
@@ -163,8 +163,36 @@ class JsonRpc(Catalog, name="jsonrpc", register=False):
     PLAN_EXPIRED = Code("conflict", "The plan is too old to be applied.", category="Plan", strategy=USER_ACTION, number=-32031)
 
 
+class Standard(Catalog, name="standard", register=False):
+    """What HTTP calls its statuses, and gRPC its status codes."""
+
+    BAD_REQUEST = Code("validation", "HTTP: the request is wrong.", http_status=400, number=-32005)
+    METHOD_NOT_ALLOWED = Code("validation", "HTTP: the resource does not take this method.", strategy=ABORT, http_status=405, number=-32013)
+    REQUEST_TIMEOUT = Code("transient", "HTTP: the request took too long.", http_status=408, number=-32007)
+    GONE = Code("not_found", "HTTP: the resource is gone for good.", http_status=410, number=-32003)
+    PRECONDITION_FAILED = Code("conflict", "HTTP: the resource is not as the request expects.", http_status=412, number=-32004)
+    PAYLOAD_TOO_LARGE = Code("validation", "HTTP: the request is too large.", http_status=413, number=-32005)
+    UNPROCESSABLE_ENTITY = Code("validation", "HTTP: the request makes no sense.", http_status=422, number=-32005)
+    LOCKED = Code("conflict", "HTTP: somebody holds the resource.", http_status=423, number=-32004)
+    TOO_MANY_REQUESTS = Code("transient", "HTTP: too many requests.", effect=UNTOUCHED, http_status=429, number=-32006)
+    INTERNAL_SERVER_ERROR = Code("internal", "HTTP: the server broke.", http_status=500, number=-32000)
+    NOT_IMPLEMENTED = Code("validation", "HTTP: the server cannot do this at all.", strategy=ABORT, http_status=501, number=-32013)
+    BAD_GATEWAY = Code("transient", "HTTP: a service behind the server failed.", http_status=502, number=-32012)
+    SERVICE_UNAVAILABLE = Code("transient", "HTTP: the service cannot answer right now.", http_status=503, number=-32010)
+    GATEWAY_TIMEOUT = Code("transient", "HTTP: a service behind the server took too long.", http_status=504, number=-32007)
+    INVALID_ARGUMENT = Code("validation", "gRPC: an argument is wrong.", http_status=400, number=-32005)
+    OUT_OF_RANGE = Code("validation", "gRPC: an argument is past the valid range.", http_status=400, number=-32005)
+    FAILED_PRECONDITION = Code("conflict", "gRPC: the system is not in the state for this.", http_status=400, number=-32004)
+    ALREADY_EXISTS = Code("conflict", "gRPC: it exists already.", http_status=409, number=-32004)
+    PERMISSION_DENIED = Code("permission", "gRPC: the caller may not do this.", http_status=403, number=-32002)
+    UNAUTHENTICATED = Code("permission", "gRPC: the caller has no valid credentials.", http_status=401, number=-32001)
+    RESOURCE_EXHAUSTED = Code("transient", "gRPC: a quota or a resource is used up.", effect=UNTOUCHED, http_status=429, number=-32006)
+    DEADLINE_EXCEEDED = Code("transient", "gRPC: it took too long.", http_status=504, number=-32007)
+    UNIMPLEMENTED = Code("validation", "gRPC: the server cannot do this at all.", strategy=ABORT, http_status=501, number=-32013)
+
+
 CATALOGS: Mapping[str, CatalogType] = MappingProxyType(
-    {catalog.catalog: catalog for catalog in (Core, Typed, V1, Xml, Social, JsonRpc)}
+    {catalog.catalog: catalog for catalog in (Core, Typed, V1, Xml, Social, JsonRpc, Standard)}
 )
 
 ship(*CATALOGS.values())

@@ -81,9 +81,9 @@ def read(
     exception is of the transport that carries this very call: then one that says that nothing was sent proves it. The
     same exception out of a tool proves nothing about what the tool did before. With `format`, only that one is tried.
 
-    A result with `isError: false` worked, but for a question, a warning, and the envelope of a failure from a server
-    whose successes are `envelopes` too. With `observe`, what looks like a failure in a success is shown as well: for
-    those who watch, not for those who act.
+    A result with `isError: false` worked, but for a question, a warning, a whole `toolError:v1`, and the envelope of a
+    failure from a server whose successes are `envelopes` too. With `observe`, what looks like a failure in a success is
+    shown as well: for those who watch, not for those who act.
 
     A text by itself is what somebody pasted, who asks because something failed. So any sentence that says how is an
     error, of little `confidence` where it does not also say that it is one. A log, a page, a report of what was done,
@@ -190,12 +190,13 @@ def _worked(told: object) -> bool:
 
 
 def _counts(found: Outcome | None, told: object, envelopes: bool) -> bool:
-    """Whether what was found in a success is meant to be there: the contracts know three such things."""
+    """Whether what was found in a success is meant to be there: the contracts know four such things."""
     if found is None or (found.standing == "quoted" and isinstance(found, NeedsInput)):
         return False
     if isinstance(found, NeedsInput) or not found.is_error:
         return True
-    return envelopes and is_envelope(told, False)
+    # In a success only a contract that says that its object counts without `isError` is stated.
+    return found.standing == "stated" or (envelopes and is_envelope(told, False))
 
 
 def is_envelope(told: object, success: bool = True) -> bool:
@@ -226,7 +227,7 @@ def text_of(result: object) -> str:
 
 
 # Without any of these a success holds no question, no warning and no envelope.
-_SUSPECT: Final = pattern(r'needsInput:v1|<\s*tool_error|"success"|needs_input')
+_SUSPECT: Final = pattern(r'needsInput:v1|toolError:v1|<\s*tool_error|"success"|needs_input')
 
 
 def _is_fine(outcome: object) -> bool:

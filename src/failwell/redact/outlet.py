@@ -67,14 +67,18 @@ class Guard:
         patterns: Iterable[str | re.Pattern[str]] = (),
         names: Iterable[str] = (),
         values: Iterable[str] = (),
+        show: Iterable[str] = (),
         schema: Mapping[str, Any] | None = None,
         max_chars: int = MAX_CHARS,
         max_tokens: int = MAX_TOKENS,
         fences: bool = True,
     ) -> Guard:
-        """A guard that also masks your patterns, field names and known secrets, and what a schema calls secret."""
+        """A guard that also masks your patterns, field names and known secrets, and what a schema calls secret.
+
+        `show` are names that sound secret and are not, such as `reservation_token`: their values leave.
+        """
         paths = secret_paths(schema) if schema is not None else frozenset()
-        return cls(redactor(patterns, values, names), max_chars, max_tokens, fences, paths)
+        return cls(redactor(patterns, values, names, show), max_chars, max_tokens, fences, paths)
 
     @property
     def secrets(self) -> Secrets:

@@ -33,7 +33,7 @@ from failwell.model import (
     marks,
 )
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
-from failwell.readers import Checks, from_schema, read, unknown_tool
+from failwell.readers import Checks, from_schema, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed, protocol_error
 
@@ -55,6 +55,7 @@ from .served_call import (
     as_listed,
     current,
     error_returned,
+    gate_of,
     left_as,
     marks_of,
     run_failed,
@@ -233,7 +234,7 @@ class Boundary:
         self.stats.add(call.counted, call.seconds)
         if self.watchers.are_there:
             self._emit(call, None, ok=True)
-        if self._dresses or call.remarks or call.ignored or not is_writable(result):
+        if self._dresses or call.remarks or call.ignored or call.ungated or not is_writable(result):
             return await self._dressed(call, result, framework)
         return result
 
@@ -248,6 +249,12 @@ class Boundary:
                 log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
                 whole = written(whole)
             tool = await framework.facts()
+            if (
+                call.ungated
+                and not call.enveloped
+                and (gate := gate_of(tool.schema, call.arguments, is_own=self.renderer.is_gated)) is not None
+            ):
+                whole = changed(whole, content=call.ungated[gate])
             if options.max_output is not None:
                 whole = fitted(call, whole, options.max_output, tool.schema, tool.structured)
             if envelope is not None and call.enveloped:
@@ -267,7 +274,7 @@ class Boundary:
 
     async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
         """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
-        say."""
+        say. One in the form of a contract is written down and counted as what it says."""
         whole = framework.opened(result)
         if not isinstance(whole, CallToolResult):
             self._observe(call, Facts(call.tool), None)
@@ -282,9 +289,9 @@ class Boundary:
         tool = await self._known(framework) or Facts(call.tool)
         told = whole if is_writable(result) else written(whole)
         about = stated_in(whole)
-        if about is None and isinstance(said := read(whole), ToolError) and said.standing == "stated":
+        if isinstance(about, ToolError) and META_KEY not in (whole.meta or {}):
             # In the form of a contract: it is read and written down, and told to programs, too.
-            own = said.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
+            own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
             failed = self.reader.read(own, tool, call.arguments)
             about = call.outcome = self.write_down(failed, call.request_id)
             if self.options.wire.get("meta", True):
@@ -304,8 +311,7 @@ class Boundary:
         effects, about = self.reader.effects, stated_in(whole)
         made = marks.get()
         place = None if made is None else made.effect
-        is_stated = META_KEY in (whole.meta or {})
-        is_undone = isinstance(about, ToolError) and about.effect is Effect.NONE
+        is_silent = not isinstance(about, ToolError) or about.effect in (None, Effect.NONE)
         if (
             isinstance(about, ToolError)
             and about.tool is not None
@@ -317,10 +323,11 @@ class Boundary:
             if changes["effect"] not in IN_DOUBT:
                 return None
             error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
-        elif place is not None and (is_undone or not is_stated):
+        elif place is not None and is_silent:
             tool = await framework.facts()
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
-            error = ToolError(text or f"{call.tool} failed.", effect=place)
+            error = about if isinstance(about, ToolError) else ToolError(text or f"{call.tool} failed.")
+            error = error.replace(effect=place)
         else:
             return None
         error = error.replace(tool=tool.name, action=tool.action)
@@ -410,6 +417,8 @@ class Boundary:
         question = outcome if isinstance(outcome, NeedsInput) else None
         if question is None and self.options.on_missing == "ask":
             question = missing(outcome)
+        if question is not None and self.options.questions == "result":
+            return question
         if question is None or not can_ask(call):
             return outcome
         found = await ask(call, question, before or Answers({}, 0), failed.tool.schema, failed.guard)

@@ -24,6 +24,7 @@ from .rules.tool_rule import Rule
 Extra = Literal["auto", "reject", "warn", "allow"]
 UnknownTool = Literal["result", "protocol"]
 OnMissing = Literal["error", "ask"]
+Questions = Literal["ask", "result"]
 
 PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 """Numbers that are between client and server, and tell a model nothing: wrong headers, a missing capability, an unknown
@@ -46,6 +47,8 @@ class Options:
     client: who is answered, as `name/version`: what it shows its model decides what is sent. `"auto"` is the name the
         client connects by, None is nobody in particular.
     on_missing: missing required arguments are an error, or a question to the user where the client can ask.
+    questions: a `NeedsInput` is put to the user where the client can ask ("ask"), or is the result of the call whoever
+        calls ("result"), as contract 001 has it.
     rules: rules for tools by name, such as `{"search": [limit(concurrency=2)]}`; `"*"` stands for all.
     idempotency: whether a call with an idempotency key is done once, however often it is made: True keeps the keys in
         memory, a store such as `KeysOnDisk("keys.db")` where you say.
@@ -86,6 +89,7 @@ class Options:
     format: str | Envelope = "text"
     client: str | None = "auto"
     on_missing: OnMissing = "error"
+    questions: Questions = "ask"
     rules: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
     idempotency: bool | KeyStore = False
     publish: bool = False
@@ -129,6 +133,7 @@ class Options:
         if not isinstance(self.format, Envelope):
             _one_of("format", self.format, FORMATS)
         _one_of("on_missing", self.on_missing, get_args(OnMissing))
+        _one_of("questions", self.questions, get_args(Questions))
         for name, rules in self.rules.items():
             if not isinstance(rules, Sequence) or not all(isinstance(rule, Rule) for rule in rules):
                 raise ValueError(f"rules[{name!r}] is a list of rules, such as [limit(concurrency=2)].")
@@ -226,6 +231,7 @@ class Given(TypedDict, total=False):
     format: str | Envelope
     client: str | None
     on_missing: OnMissing
+    questions: Questions
     rules: Mapping[str, Sequence[Rule]]
     idempotency: bool | KeyStore
     publish: bool

@@ -54,6 +54,7 @@ class Renderer:
     def __init__(self, options: Options) -> None:
         self._options = options
         self.form = options.form
+        self.is_gated = self.form == _GATED
         self.envelope = options.format if isinstance(options.format, Envelope) else None
         self._checkers = Checkers()
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
@@ -73,7 +74,7 @@ class Renderer:
         asked_for, extension = call.wanted(), call.extension
         name = asked_for or self.form
         wire = {key: value for key, value in options.wire.items() if name == self.form or key in _GENERAL}
-        if (gate := gate_of(tool.schema, call.arguments)) is not None:
+        if (gate := gate_of(tool.schema, call.arguments, is_own=self.is_gated)) is not None:
             wire["gate"] = gate
             if asked_for is None and not FORMATS[name].gated:
                 name = _GATED
@@ -81,6 +82,8 @@ class Renderer:
         if gate in ("json", "both") and client is not None and client.structured == "instead":
             # Who asks for the object may see it instead of the text.
             client = replace(client, structured="shown")
+        if client is not None and options.client == "auto":
+            client = replace(client, chosen=False)
         if self.envelope is not None and name == self.form:
             wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
         with_meta = wire.pop("meta", True)

@@ -40,21 +40,16 @@ def reply(
     call = current.get()
     if call is not None:
         call.data, call.meta = (sent,), dict(meta or {})
-        if gate is None and isinstance(call.arguments.get("format"), str):
-            asked = call.arguments["format"]
-            gate = asked if asked in GATES else None
-    chosen = gate or GATES[0]
-    texts = []
-    if chosen != "json":
-        texts.append(markdown if markdown is not None else sent if isinstance(sent, str) else _listed(sent))
-    if chosen != "markdown":
-        texts.append(pretty(sent))
-    made = result_of(
-        [TextContent(type="text", text=text) for text in texts],
-        structured_content=sent if isinstance(sent, dict) else None,
-    )
+    if call is not None and gate is None and call.arguments.get("format") in GATES:
+        gate = call.arguments["format"]
+    said = markdown if markdown is not None else sent if isinstance(sent, str) else _listed(sent)
+    people, programs = TextContent(type="text", text=said), TextContent(type="text", text=pretty(sent))
+    blocks: dict[str, list[Any]] = {"markdown": [people], "json": [programs], "both": [people, programs]}
+    made = result_of(blocks[gate or GATES[0]], structured_content=sent if isinstance(sent, dict) else None)
     if call is not None:
         call.replied = made
+        if gate is None and "format" not in call.arguments:
+            call.ungated = blocks
     return made
 
 

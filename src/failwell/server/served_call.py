@@ -12,7 +12,7 @@ from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, Outcome, find_client, keys, load
+from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, Outcome, find_client, keys
 from failwell.model import (
     Marks,
     NeedsInput,
@@ -27,6 +27,7 @@ from failwell.model import (
 )
 from failwell.readers import code_of, is_order, plain_function, read
 from failwell.redact import Guard
+from failwell.schema import branches_of, properties_of, resolve
 
 if TYPE_CHECKING:
     from failwell.sdk import CallToolResult
@@ -56,6 +57,8 @@ class ServedCall:
     """What the tool returned, as JSON, where that is known and an envelope is to hold it."""
     replied: object = None
     """The result that `reply` made, whose data that is."""
+    ungated: Mapping[str, list[Any]] | None = None
+    """The blocks of that reply for each gate, where the call named none: the tool may have a default."""
     meta: Mapping[str, Any] | None = None
     outcome: ToolError | NeedsInput | None = None
     """How it ended, where that was no success and no result of the tool's own."""
@@ -231,9 +234,10 @@ def run_failed(name: str, outcome: object = None) -> None:
 
 
 def stated_in(result: CallToolResult) -> ToolError | NeedsInput | None:
-    """The failure that an error result states in its `_meta`."""
-    stated = (result.meta or {}).get(META_KEY)
-    return load(stated) if isinstance(stated, Mapping) else None
+    """The failure that an error result states, in its `_meta` or in the form of a contract; None where it has words."""
+    found = read(result)
+    is_stated = found is not None and (found.standing == "stated" or META_KEY in (result.meta or {}))
+    return found if is_stated and not getattr(found, "legacy", False) else None
 
 
 def error_returned(name: str, result: CallToolResult) -> None:
@@ -265,15 +269,21 @@ def connection_of(request: Any) -> object:
     return getattr(session, "_connection", session)
 
 
-def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -> Any:
-    """How a tool with contract 001's `format` argument was asked to answer; None for tools without one."""
-    properties = schema.get("properties") if schema is not None else None
-    argument = properties.get("format") if isinstance(properties, Mapping) else None
-    choices = argument.get("enum") if isinstance(argument, Mapping) else None
-    if not isinstance(choices, list) or len(choices) != len(GATES) or any(choice not in GATES for choice in choices):
+def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any], *, is_own: bool) -> Any:
+    """How a tool with contract 001's `format` argument was asked to answer; None for tools without one.
+
+    The value counts, whether it was sent or is the default. On a server of contract 001 (`is_own`) any argument of that
+    name is the contract's; on another one, an argument that offers all three values.
+    """
+    argument = properties_of(schema).get("format")
+    if schema is None or not isinstance(argument, Mapping):
         return None
-    asked = arguments.get("format")
-    return asked if isinstance(asked, str) and asked in GATES else GATES[0]
+    node = resolve(argument, schema)
+    offered = [each["enum"] for each in (node, *branches_of(node, schema)) if isinstance(each.get("enum"), list)]
+    asked = arguments["format"] if "format" in arguments else argument.get("default")
+    if any(all(gate in choices for gate in GATES) for choices in offered):
+        return asked if asked in GATES else GATES[0]
+    return asked if is_own and asked in GATES else None
 
 
 URL_ELICITATION: Final = -32042

@@ -82,6 +82,7 @@ class Redactor:
     patterns: tuple[re.Pattern[str], ...] = ()
     values: tuple[str, ...] = ()
     names: frozenset[tuple[str, ...]] = frozenset()
+    shown: frozenset[tuple[str, ...]] = frozenset()
     mask: str = MASK
 
     def finds(self, text: str, lower: str) -> bool:
@@ -169,6 +170,8 @@ class Redactor:
 
     def secret_name(self, name: str, query: bool = False) -> bool:
         """Whether a value under `name` is a secret."""
+        if self.shown and tuple(words_of(name)) in self.shown:
+            return False
         if is_secret_name(name, query):
             return True
         if not self.names:
@@ -431,7 +434,10 @@ def _random(value: str) -> bool:
 
 
 def redactor(
-    patterns: Iterable[str | re.Pattern[str]] = (), values: Iterable[str] = (), names: Iterable[str] = ()
+    patterns: Iterable[str | re.Pattern[str]] = (),
+    values: Iterable[str] = (),
+    names: Iterable[str] = (),
+    show: Iterable[str] = (),
 ) -> Redactor:
     """A redactor with shapes, known secrets and names of your own; a pattern that could run for ever is refused."""
     from .patterns import checked
@@ -443,5 +449,10 @@ def redactor(
     return Redactor(
         tuple(checked(pattern) for pattern in patterns),
         all_forms(known),
-        frozenset(words for name in names if (words := tuple(words_of(name)))),
+        _in_words(names),
+        _in_words(show),
     )
+
+
+def _in_words(names: Iterable[str]) -> frozenset[tuple[str, ...]]:
+    return frozenset(words for name in names if (words := tuple(words_of(name))))
