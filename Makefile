@@ -58,7 +58,7 @@ check: setup  ## format, lint, types, layering, docs
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml > .layers.log || { cat .layers.log; exit 1; }
-	$(BIN)/python tools/doors.py > .doors.log || { cat .doors.log; exit 1; }
+	$(BIN)/python tools/check_exports.py > .exports.log || { cat .exports.log; exit 1; }
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/checklist.py --check
 
@@ -117,4 +117,4 @@ checklist: setup  ## docs/contracts.md: each line of the contracts' checklist wi
 	$(BIN)/python tools/checklist.py
 
 clean:
-	rm -rf $(VENV) .uv $(NODE) .field .matrix .pythons site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .doors.log
+	rm -rf $(VENV) .uv $(NODE) .field .matrix .pythons site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .layers.log .exports.log

@@ -1,6 +1,6 @@
 """The MCP SDK that is installed, whichever generation it is: 1.x and 2.x have other names for the same things.
 
-What the rooms use of the SDK's types they take from here, by the names of 2.x.
+Other modules import the SDK's types from here, by the names of 2.x.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ from .target import CheckTarget as CheckTarget
 from .target import absolute as absolute
 
 __all__ = ["check"]
-# What the command line uses, and nobody else may count on.
-_HOUSE = (
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = (
     "reports",
     "send",
     "Comparison",

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .recovering import Recovering
 
 __all__ = ["Recovering", "patched"]
-# What other rooms of this house use, and nobody else may count on.
-_HOUSE = ("Clock",)
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = ("Clock",)
 
 _LATER = {
     "Recovering": "failwell.client.recovering",

@@ -38,8 +38,8 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = ["Recorder"]
-# What the command line uses, and nobody else may count on.
-_HOUSE: Final = (
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL: Final = (
     *("Manifest", "NoManifest", "ServerTools", "ToolEntry", "build", "differences"),
     *("of_command", "of_server", "of_url", "read_seen", "load", "markdown", "problems"),
 )

@@ -91,8 +91,8 @@ __all__ = [
     "logged",
     "durations",
 ]
-# What other rooms of this house use, and nobody else may count on.
-_HOUSE = (
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("is_tracing", "trace_call", "TRACE_NAMES"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_HEADER", "SESSION_VARIABLE", "inherited_session"),

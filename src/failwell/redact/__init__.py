@@ -42,8 +42,8 @@ __all__ = [
     "uncited",
     "visible",
 ]
-# What other rooms use, and nobody else may count on.
-_HOUSE = (
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = (
     "all_forms",
     "before_host",
     "drawn",

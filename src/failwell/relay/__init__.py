@@ -34,8 +34,8 @@ _LATER = {
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
     **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules", "state"), ""),
 }
-# What the command line uses, and nobody else may count on.
-_HOUSE = (
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = (
     "adoption",
     "config",
     "own_secrets",

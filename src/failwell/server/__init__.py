@@ -75,8 +75,8 @@ _LATER: Final = {
     "KeysInRedis": ".once.shared_keys",
     "KeysInPostgres": ".once.shared_keys",
 }
-# What other rooms of this house use, and nobody else may count on.
-_HOUSE: Final = {
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL: Final = {
     **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
     "group_of": ".served_call",
     "groups_of": ".groups.group",
@@ -86,7 +86,7 @@ _HOUSE: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    home = _LATER.get(name) or _HOUSE.get(name)
+    home = _LATER.get(name) or _INTERNAL.get(name)
     if not home:
         raise AttributeError(f"module 'failwell.server' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(home, __name__), name)

@@ -12,4 +12,4 @@ from .stores import claims_at as claims_at
 
 __all__: list[str] = []
 # For the server's and the relay's own stores of keys; users see those.
-_HOUSE = ("Claimed", "SharedClaims", "StoreUnusable", "claims_at")
+_INTERNAL = ("Claimed", "SharedClaims", "StoreUnusable", "claims_at")

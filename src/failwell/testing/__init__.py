@@ -27,8 +27,8 @@ _LATER = {
     "FakeClock": ".fake_clock",
 }
 
-# What the command line uses, and nobody else may count on.
-_HOUSE = {"conformance": ".conformance"}
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = {"conformance": ".conformance"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,8 @@
-"""Whether every import from one room to another goes through the room's door, its `__init__`, and whether the name of a
-class, or of a module, stands for one thing.
+"""Checks that a package imports only what the `__init__` of another one exports, and that names are unique.
 
-    python tools/doors.py
+    python tools/check_exports.py
 
-What is not at the door is private: it can be changed without looking at the rest of the house. The layers themselves
-are import-linter's job.
+What a package does not export is private to it. The order of the layers is checked by import-linter.
 """
 
 from __future__ import annotations
@@ -19,22 +17,22 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 
 def main() -> int:
-    found = (*past_the_doors(), *named_twice(), *modules_named_twice(), *hidden())
-    passed = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in found]
-    print("\n".join(passed) or f"{len(rooms())} rooms, every import between them through the door")
-    return bool(passed)
+    found = (*private_imports(), *duplicate_classes(), *duplicate_modules(), *hidden_modules())
+    problems = [f"{file.relative_to(SOURCE)}:{line}: {what}" for file, line, what in found]
+    print("\n".join(problems) or f"{len(packages())} packages, every import between them by an exported name")
+    return bool(problems)
 
 
 @cache
-def rooms() -> frozenset[str]:
+def packages() -> frozenset[str]:
     # The examples are programs of their own.
     return frozenset(file.parent.name for file in SOURCE.glob("failwell/*/__init__.py")) - {"examples"}
 
 
 @cache
-def offered(room: str) -> frozenset[str]:
-    """What stands at a room's door: for everybody in `__all__`, for the other rooms alone in `_HOUSE`."""
-    tree = ast.parse((SOURCE / "failwell" / room / "__init__.py").read_text("utf-8"))
+def exports(package: str) -> frozenset[str]:
+    """The exported names: `__all__` for everybody, `_INTERNAL` for the other packages of Failwell."""
+    tree = ast.parse((SOURCE / "failwell" / package / "__init__.py").read_text("utf-8"))
     named: set[str] = set()
     for node in tree.body:
         target = (
@@ -44,38 +42,38 @@ def offered(room: str) -> frozenset[str]:
             if isinstance(node, ast.AnnAssign)
             else None
         )
-        if isinstance(target, ast.Name) and target.id in ("__all__", "_HOUSE"):
+        if isinstance(target, ast.Name) and target.id in ("__all__", "_INTERNAL"):
             named |= {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
     return frozenset(map(str, named))
 
 
-def hidden() -> Iterator[tuple[Path, int, str]]:
-    """What stands at a door and has the name of a module behind it: who imports that gets the module from then on."""
-    for room in sorted(rooms()):
-        for name in sorted(offered(room)):
-            file = SOURCE / "failwell" / room / f"{name}.py"
+def hidden_modules() -> Iterator[tuple[Path, int, str]]:
+    """Exports with the name of a module of the same package: importing the module replaces the export."""
+    for package in sorted(packages()):
+        for name in sorted(exports(package)):
+            file = SOURCE / "failwell" / package / f"{name}.py"
             if file.exists() and any(is_defined(node, name) for node in ast.parse(file.read_text("utf-8")).body):
-                yield file, 0, f"{name} is offered by {room}, and is the name of a module of it"
+                yield file, 0, f"{package} exports {name}, and has a module of that name"
 
 
 def is_defined(node: ast.stmt, name: str) -> bool:
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node.name == name
 
 
-def past_the_doors() -> Iterator[tuple[Path, int, str]]:
+def private_imports() -> Iterator[tuple[Path, int, str]]:
     for file in sorted(SOURCE.rglob("*.py")):
-        own = room_of(module_of(file))
+        own = package_of(module_of(file))
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             for module, name in imported(node, file):
-                room = room_of(module)
-                if room in ("", own) or (module == f"failwell.{room}" and (name is None or name in offered(room))):
+                package = package_of(module)
+                if package in ("", own):
                     continue
-                yield file, getattr(node, "lineno", 0), f"{module} {name or ''} is no part of the door of {room}"
+                if module != f"failwell.{package}" or (name is not None and name not in exports(package)):
+                    yield file, getattr(node, "lineno", 0), f"{module} {name or ''} is not exported by {package}"
 
 
-def named_twice() -> Iterator[tuple[Path, int, str]]:
-    """Classes with the name of one before. What is private to a module is searched for nowhere else, and each example
-    is a program of its own."""
+def duplicate_classes() -> Iterator[tuple[Path, int, str]]:
+    """Public classes of the same name. Each example is a program of its own."""
     seen: dict[str, Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
         if "examples" in file.parts:
@@ -88,9 +86,8 @@ def named_twice() -> Iterator[tuple[Path, int, str]]:
             seen[node.name] = file
 
 
-def modules_named_twice() -> Iterator[tuple[Path, int, str]]:
-    """Modules with the name of one before. A command has its own name, and a framework's files have that of the
-    framework in each of the places that have one for each."""
+def duplicate_modules() -> Iterator[tuple[Path, int, str]]:
+    """Modules of the same name. Commands are named after what they run, and groups after their contract."""
     seen: dict[str, Path] = {}
     for file in sorted(SOURCE.rglob("*.py")):
         if file.name.startswith("__") or {"examples", "cli", "groups"} & {*file.parts}:
@@ -101,7 +98,7 @@ def modules_named_twice() -> Iterator[tuple[Path, int, str]]:
 
 
 def imported(node: ast.AST, file: Path) -> Iterator[tuple[str, str | None]]:
-    """The modules that an import names, by their full names, and what it takes of each."""
+    """The modules that an import names, by their full names, and the name imported from each."""
     if isinstance(node, ast.Import):
         yield from ((each.name, None) for each in node.names)
     elif isinstance(node, ast.ImportFrom):
@@ -118,10 +115,10 @@ def module_of(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def room_of(module: str) -> str:
-    """The room of a module; none for what stands beside them, and for everybody else's."""
+def package_of(module: str) -> str:
+    """The package of a module of Failwell; empty for top-level modules and for other distributions."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "failwell" and len(parts) > 1 and parts[1] in rooms() else ""
+    return parts[1] if parts[0] == "failwell" and len(parts) > 1 and parts[1] in packages() else ""
 
 
 if __name__ == "__main__":
