@@ -113,7 +113,9 @@ const FORMATS: Record<string, Format> = {
       const mapped = find(known?.core ?? KINDS[error.kind])!.v1;
       const stays = error.code && (known?.catalog !== "core" || find(mapped)!.retryable !== known.retryable);
       const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
-      const details = { ...own, ...placed(error, own, "retryAfter") };
+      // The contract leaves out what is not known, and its schema refuses null.
+      const told = Object.entries(placed(error, own, "retryAfter")).filter(([, value]) => value !== null);
+      const details = { ...own, ...Object.fromEntries(told) };
       return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
     },
     read({ kind, code, message, retryable, details, needsInput, options }) {

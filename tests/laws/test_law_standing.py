@@ -141,7 +141,8 @@ def test_so_does_one_after_a_failure_that_came_over_a_wire(
         back = fw.parse(result)
         if not isinstance(back, fw.ToolError):
             continue
-        if number in (1, 2, 3) and back.is_error:
+        # A whole `toolError:v1` counts without `isError`, as its contract says; only `read` is more careful with it.
+        if number in (1, 2, 3) and back.is_error and (number, format) != (1, "v1"):
             assert back.standing == "quoted"
         check(back, tool, delivery, trusted, flag)
     if sent.standing == "quoted" and format in ("canonical", "problem"):
@@ -174,6 +175,8 @@ INVITATION = re.compile(r"\b(?:again|retry|retries)\b", re.IGNORECASE)
 PROHIBITION = re.compile(r"\b(?:do not|don't|must not)\b", re.IGNORECASE)
 FIX_FIELDS = "Fix the fields above and call the tool again. Do not explain the error."
 """Contract 002's own sentence, to the letter: what it forbids is talk, not the call."""
+GIVE_UP = "Do not call it again."
+"""A prohibition as a whole, whose "again" invites nobody."""
 
 
 def words(error: fw.ToolError) -> dict[str, str]:
@@ -190,10 +193,11 @@ def words(error: fw.ToolError) -> dict[str, str]:
 @given(errors, said)
 def test_no_text_invites_and_forbids(error: fw.ToolError, how: dict[str, Any]) -> None:
     error = error.replace(**how)
-    for place, told in words(error).items():
+    for place, text in words(error).items():
+        forbids, told = GIVE_UP in text, text.replace(GIVE_UP, "")
         invites = INVITATION.search(told) is not None
         if told != FIX_FIELDS:
-            assert not (invites and PROHIBITION.search(told)), (place, told)
+            assert not (invites and (forbids or PROHIBITION.search(told))), (place, text)
         if error.effect in (Effect.UNKNOWN, Effect.PARTIAL, Effect.DONE) and error.is_error:
             assert not invites, (place, told)
             assert "done" in told or place.startswith("jsonrpc"), (place, told)

@@ -63,7 +63,7 @@ def test_a_whole_block_of_contract_001_counts_without_the_flag() -> None:
     ):
         found = read(told)
         assert isinstance(found, fw.ToolError)
-        assert (found.code, found.retry_after, found.standing) == ("RATE_LIMITED", 1, "stated")
+        assert (found.code, found.retry_after, found.standing) == ("RATE_LIMITED", 1, "quoted")
     # Only the whole answer is one.
     for texts in (["Paid.", body], [f"Error executing tool a: {body}"], [f"It said {body}"]):
         assert read(worked(*texts)) is None

@@ -205,11 +205,11 @@ def test_a_warning_of_a_tool_with_an_output_type_is_no_error(
 
 @pytest.mark.checklist(124, 126)
 @everybody
-def test_what_cannot_be_a_warning_is_an_error(wires: Callable[..., Wire], kind: str, framework: str) -> None:
+def test_a_warning_stays_one_whatever_the_type_of_the_result(wires: Callable[..., Wire], kind: str, framework: str) -> None:
     wire = wires(kind, framework)
     promised = wire.call("old_model")
     assert (promised.is_error, promised.structured_content) == (True, None)
-    assert promised.content[0].text == WARNING.replace('"warning"', '"error"')
+    assert promised.content[0].text == WARNING
     odd = wire.call("odd_severity")
     text = '<tool_error code="X" severity="error">\n  <message>Too hot.</message>\n</tool_error>'
     assert (odd.is_error, odd.content[0].text) == (True, text)

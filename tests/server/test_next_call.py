@@ -156,7 +156,9 @@ def test_other_peoples_refusals_get_the_next_call_from_their_list(framework: Any
     report = asyncio.run(main())
     step = STATUS.partition(" Next: ")[2] + ', "password": "<unchanged>"}.'
     assert report.result.content[0].text.endswith(f"\n\nNext: {step}")
-    assert fw.render(report.error) == f"status: Input should be 'planned', 'in_progress' or 'closed'. Next: {step}"
+    told = fw.render(report.error)
+    assert "Input should be 'planned', 'in_progress' or 'closed'" in told
+    assert told.endswith(f" Next: {step}")
 
 
 @pytest.mark.parametrize("framework", [MCPServer, FastMCP])

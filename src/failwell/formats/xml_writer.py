@@ -78,7 +78,8 @@ def _validation_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
         (1, f'<field name="{escape_attribute(problem.name)}">{escape(field_text(problem))}</field>')
         for problem in error.fields
     ]
-    rows.append((1, f"<recovery>{escape(_mending(error.suggestion))}</recovery>"))
+    told = recovery_of(error) if error.effect in IN_DOUBT else _mending(error.suggestion)
+    rows.append((1, f"<recovery>{escape(told)}</recovery>"))
     rows += _detail_rows([], carried)
     rows.append((0, "</validation_error>"))
     return rows

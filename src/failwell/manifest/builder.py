@@ -64,7 +64,7 @@ def _entry(
     codes = (declared or found) | sources["seen"] | set(listed.ruled)
     hints = _hints(tool.annotations)
     mutation = said.mutation if said.mutation is not None else not hints.get("readOnlyHint", False)
-    gated = gate_of(tool.input_schema, {}) is not None
+    gated = gate_of(tool.input_schema, {}, is_own=source.format == "v1") is not None
     entry = ToolEntry(
         name=tool.name,
         category=said.category or ("write" if mutation else "read"),

@@ -118,7 +118,11 @@ def read(
         return found
     # What is passed on whole was read from its words by whoever wrote it down: the words do not say it better.
     if isinstance(found, ToolError) and (not found.legacy or form_of(found.format).relayed):
-        return _patient(_stated(found, told), told)
+        error = _stated(found, told)
+        if not observe and _worked(told):
+            # The form says that it failed, the result that it worked: no program repeats a write on that.
+            error = error.replace(standing="quoted")
+        return _patient(error, told)
     prose = _prose(told, found) if format is None or is_prose(format) else None
     return None if prose is None else _patient(prose, told)
 

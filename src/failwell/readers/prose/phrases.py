@@ -166,7 +166,7 @@ _PHRASES: Final = (
         """
         already exists|exist|taken|open|running|present|sent|paid|done|in|used|registered|deleted|created|merged|a
         exists already; file exists; foreign key constraint; uniqueness; unique constraint|violation
-        duplicate key|entry|name|id|value; dup entry; ^ duplicate $; conflict|conflicts|conflicting|conflicted
+        duplicate key|entry|name|id|value; dup entry; ^ duplicate $; conflict|conflicting|conflicted
         version mismatch; modified by; been modified; held by; directory|folder|bucket|database not empty
         locked by|$; checked out; locked; used by; in use; in used by; use by
         by another process|user|session|transaction|client; overwritten; concurrent* modif*|updat*
