@@ -205,7 +205,9 @@ def test_a_warning_of_a_tool_with_an_output_type_is_no_error(
 
 @pytest.mark.checklist(124, 126)
 @everybody
-def test_a_warning_stays_one_whatever_the_type_of_the_result(wires: Callable[..., Wire], kind: str, framework: str) -> None:
+def test_a_warning_stays_one_whatever_the_type_of_the_result(
+    wires: Callable[..., Wire], kind: str, framework: str
+) -> None:
     wire = wires(kind, framework)
     promised = wire.call("old_model")
     assert (promised.is_error, promised.structured_content) == (True, None)
