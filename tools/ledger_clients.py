@@ -24,8 +24,7 @@ POLICY: Final = fw.Policy(
     max_attempts=MAX_ATTEMPTS,
     timeout=TIMEOUT,
     deadline=LIMIT,
-    retry_budget=1e9,
-    break_after=10**9,
+    circuit_breaker=False,
 )
 
 

@@ -44,7 +44,7 @@ FAULTS: Final = {
 PASSING: Final = frozenset({*LOST, *BROKEN, "exit"})
 # Where there is no session, a 404 is about something else.
 NOT_FOUND: Final = {"auto": frozenset(LOST), "legacy": frozenset[str]()}
-POLICY: Final = fw.Policy(base_delay=0.001, break_after=10**6, loop_after=10**6, retry_budget=10**6)
+POLICY: Final = fw.Policy(base_delay=0.001, circuit_breaker=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,24 +126,7 @@ class Restraint(NamedTuple):
     last: str
 
 
-_ALONE: Final = {"base_delay": 0.001, "loop_after": 99}
 RESTRAINTS: Final = {
-    "breaker": Restraint(
-        fw.Policy(max_attempts=1, break_after=2, **_ALONE),
-        "down",
-        {},
-        4,
-        2,
-        "Not called: down failed twice in a row. Wait ",
-    ),
-    "retry budget": Restraint(
-        fw.Policy(max_attempts=3, retry_budget=3, break_after=99, **_ALONE),
-        "down",
-        {},
-        3,
-        6,
-        "503 Service Unavailable. ",
-    ),
     "loop guard": Restraint(
         fw.Policy(),
         "find_user",

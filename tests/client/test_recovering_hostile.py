@@ -25,7 +25,7 @@ from failwell.testing import FakeClock
 
 KINDS = ["mcp", "fastmcp"]
 # What is waited for in vain is given a short time where it is asked for; the rest has all the time it may need.
-QUICK = fw.Policy(base_delay=0.001, break_after=100, loop_after=100)
+QUICK = fw.Policy(base_delay=0.001, circuit_breaker=False)
 TOOLS = [
     {"name": "pay", "inputSchema": {"type": "object"}},
     {"name": "get_payment", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
@@ -210,7 +210,7 @@ def test_a_list_that_never_comes_costs_one_try_and_no_connection(monkeypatch: py
 @pytest.mark.parametrize("kind", KINDS)
 def test_all_wait_for_the_same_connection_and_none_for_the_patience_of_others(kind: str) -> None:
     async def story() -> None:
-        policy = fw.Policy(timeout=1.0, max_attempts=1, break_after=100)
+        policy = fw.Policy(timeout=1.0, max_attempts=1, circuit_breaker=False)
         async with agent(lambda *_: HANG, kind, policy) as it:
             reports = await asyncio.gather(*(it.call("get_payment", {"id": number}) for number in range(10)))
             assert {told(report)[1:] for report in reports} == {("none", "never_sent")}
@@ -292,13 +292,14 @@ def test_a_probe_that_fails_with_the_connection_of_others_does_not_close_the_bre
             return {"fail": down, "cut": CUT}.get(what, later() if what == "late" else None)
 
         clock = FakeClock()
-        policy = fw.Policy(break_after=1, break_for=10, max_attempts=1, loop_after=100)
+        policy = fw.Policy(max_attempts=1)
         async with agent(answer, policy=policy, clock=clock) as it:
-            assert not (await it.call("pay", {"what": "fail"})).ok
+            for number in range(5):
+                assert not (await it.call("pay", {"what": "fail", "n": number})).ok
             assert (await it.call("pay")).calls == 0
-            clock.advance(10)
+            clock.advance(30)
             probe = asyncio.create_task(it.call("pay", {"what": "late"}))
-            while it.server.count("tools/call") < 2:
+            while it.server.count("tools/call") < 6:
                 await asyncio.sleep(0.01)
             assert told(await it.call("other", {"what": "cut"}))[1] == "unknown"
             go.set()
@@ -312,17 +313,17 @@ def test_a_probe_that_fails_with_the_connection_of_others_does_not_close_the_bre
 def test_what_never_answers_is_tried_over_a_new_connection() -> None:
     async def story() -> None:
         clock = FakeClock()
-        policy = fw.Policy(break_after=2, break_for=10, max_attempts=1, loop_after=100)
+        policy = fw.Policy(max_attempts=1)
         stuck = True
         async with agent(
             lambda method, message: HANG if stuck and method == "tools/call" else None, policy=policy, clock=clock
         ) as it:
             # The time of a call is also that of opening, so what is to be quick is open before.
             await it.list_tools()
-            late = [await it.call("pay", {"id": number}, read_timeout_seconds=0.1) for number in range(2)]
-            assert [told(report)[0] for report in late] == ["TIMEOUT", "TIMEOUT"]
+            late = [await it.call("pay", {"id": number}, read_timeout_seconds=0.1) for number in range(5)]
+            assert [told(report)[0] for report in late] == ["TIMEOUT"] * 5
             stuck = False
-            clock.advance(10)
+            clock.advance(30)
             assert (await it.call("pay", read_timeout_seconds=60.0)).ok
             # On a busy machine a late call may have been late at opening, too.
             assert it._connection.opened > 1
@@ -485,7 +486,7 @@ def test_a_key_says_nothing_when_the_server_cannot_be_asked_any_more() -> None:
         async with agent(answer) as it:
             report = await it.call("pay")
             # One call, and whether the server is back is looked at as often as that is worth.
-            assert (report.calls, len(report.attempts)) == (1, fw.Policy().max_unsent)
+            assert (report.calls, len(report.attempts)) == (1, 5)
             assert report.error.effect == "unknown"
 
     run(story)

@@ -62,7 +62,6 @@ policies = st.one_of(
         max_fixes=st.integers(0, 3),
         base_delay=_wait,
         max_delay=_wait,
-        default_delays=st.dictionaries(st.sampled_from(FORMATS), _wait, max_size=2),
         trust_annotations=st.booleans(),
     ),
 )

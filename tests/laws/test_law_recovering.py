@@ -235,9 +235,7 @@ def test_whatever_is_cancelled_at_whatever_point_is_not_made_again(plan: list[St
             await anyio.lowlevel.checkpoint()
             await anyio.lowlevel.checkpoint()
 
-        async with recovering(
-            wire, fix=slow, on_decision=slow, policy=fw.Policy(max_attempts=4, break_after=2)
-        ) as agent:
+        async with recovering(wire, fix=slow, on_decision=slow, policy=fw.Policy(max_attempts=4)) as agent:
             task = asyncio.ensure_future(agent.call("write", {"id": 1}))
             for _ in range(point):
                 await asyncio.sleep(0)

@@ -26,7 +26,7 @@ from failwell.cli.io import Stop
 from failwell.client import Recovering
 from failwell.formats import FORMATS
 from failwell.model import Effect
-from failwell.recovery.patience import Patience
+from failwell.recovery.retry_limits import Limits, RetryLimits
 from failwell.testing import Fault, Script, Tool, scripted
 from recorded import DATA
 
@@ -175,7 +175,7 @@ def test_all_of_the_corpus_means_the_same_in_the_report_of_a_client_that_recover
         async with Recovering(Client(MCPServer("corpus")), policy=fw.Policy(max_attempts=1, hold=0)) as agent:
             for value in islice(answers(), 0, None, each):
                 # Nothing is remembered of the call before: no breaker, no loop guard, no server of envelopes.
-                agent._engine.patience, agent._envelopes = Patience(agent.policy), False
+                agent._engine.limits, agent._envelopes = RetryLimits(agent.policy, Limits()), False
                 agent._driver.send = partial(_sent, value)
                 # An answer about another tool would only be quoted.
                 read = fw.read(value)

@@ -17,6 +17,7 @@ from failwell.recovery import (
     IDEMPOTENCY_STORE,
     Engine,
     KeyForgotten,
+    Limits,
     Run,
     Tools,
     store_of,
@@ -41,9 +42,9 @@ ORDERS = Tools(
 )
 
 
-def engine(**policy: Any) -> tuple[Engine, FakeClock]:
+def engine(limits: Limits | None = None, **policy: Any) -> tuple[Engine, FakeClock]:
     clock = FakeClock()
-    return Engine(fw.Policy(**policy), clock, lambda: 1.0), clock
+    return Engine(fw.Policy(**policy), clock, lambda: 1.0, limits=limits), clock
 
 
 def driven(it: Engine, clock: FakeClock, *failures: fw.ToolError, tool: str = "find", **arguments: Any) -> Run:
@@ -100,7 +101,7 @@ def test_a_server_that_is_started_anew_is_waited_for_longer_than_one_that_never_
 
 
 def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one() -> None:
-    it, clock = engine(max_attempts=1, break_after=2, break_for=30, loop_after=99)
+    it, clock = engine(Limits(break_after=2, loop_after=99), max_attempts=1)
     assert [driven(it, clock, DOWN, n=number).report.calls for number in range(3)] == [1, 1, 0]
     assert text_of(driven(it, clock, n=3)) == (
         "Not called: find failed twice in a row. Wait 30 seconds, then make the same call again."
@@ -116,14 +117,14 @@ def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one()
 
 
 def test_another_tool_of_the_same_server_is_not_to_blame() -> None:
-    it, clock = engine(max_attempts=1, break_after=1)
+    it, clock = engine(Limits(break_after=1), max_attempts=1)
     driven(it, clock, DOWN)
     assert driven(it, clock).report.calls == 0
     assert driven(it, clock, tool="get_order", id=7).report.calls == 1
 
 
 def test_repetitions_are_taken_from_one_budget() -> None:
-    it, clock = engine(retry_budget=3, break_after=99, loop_after=99)
+    it, clock = engine(Limits(budget=3, break_after=99, loop_after=99))
     assert [driven(it, clock, DOWN, DOWN, DOWN, n=number).report.calls for number in range(3)] == [3, 2, 1]
     run = driven(it, clock, DOWN, n=4)
     assert run.report.attempts[-1].decision.reason == (
@@ -150,7 +151,7 @@ def test_the_same_call_is_not_made_a_third_time_before_something_has_changed() -
 
 
 def test_whoever_looks_as_told_may_call_once_more_and_not_for_ever() -> None:
-    it, clock = engine(break_after=99, hold=0)
+    it, clock = engine(Limits(break_after=99), hold=0)
     held = fw.Conflict("The order is held.", effect="unknown", origin="peer", standing="stated")
 
     def cancelled() -> Run:
@@ -327,7 +328,7 @@ def test_a_server_says_by_its_capabilities_which_store_it_has(place: str, settin
 
 
 def test_copies_share_what_is_known() -> None:
-    it, clock = engine(max_attempts=1, break_after=1)
+    it, clock = engine(Limits(break_after=1), max_attempts=1)
     driven(it, clock, DOWN)
     assert driven(copy.deepcopy(it), clock).report.calls == 0
 

@@ -217,7 +217,7 @@ def test_the_words_of_a_server_hold_a_write_until_something_works() -> None:
 
 @pytest.mark.parametrize("tool", ["get_order", "put_order", "frobnicate"])
 def test_what_is_no_write_is_never_held(tool: str) -> None:
-    it, _ = engine(loop_after=99, max_attempts=1)
+    it, _ = engine(circuit_breaker=False, max_attempts=1)
     for _ in range(3):
         assert made(it, tool, LOST).report.calls == 1
 
@@ -248,7 +248,7 @@ def test_a_look_that_began_before_the_call_failed_does_not_end_the_hold() -> Non
 
 
 def test_the_hold_of_an_engine_ends_with_its_time() -> None:
-    it, clock = engine(break_after=99)
+    it, clock = engine()
     made(it, "cancel_order", LOST)
     clock.advance(SECONDS - 1)
     assert made(it).report.calls == 0
@@ -257,13 +257,13 @@ def test_the_hold_of_an_engine_ends_with_its_time() -> None:
 
 
 def test_a_policy_without_a_hold_holds_nothing() -> None:
-    it, _ = engine(hold=0, loop_after=99, break_after=99)
+    it, _ = engine(hold=0, circuit_breaker=False)
     for _ in range(3):
         assert made(it, "cancel_order", LOST).report.calls == 1
 
 
 def test_a_call_that_never_left_is_not_held() -> None:
-    it, _ = engine(max_attempts=1, loop_after=99)
+    it, _ = engine(max_attempts=1, circuit_breaker=False)
     for _ in range(2):
         made(it, "cancel_order", UNSENT)
         assert not it.hold

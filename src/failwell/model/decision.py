@@ -6,13 +6,12 @@ can have run, or whoever stated the failure gave it a code by which the same cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from math import inf
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from .fields import DELIVERIES, NOTHING_RAN, Delivery
@@ -45,10 +44,6 @@ class Policy:
     max_attempts: int = 3
     """Calls in all, the first one included, before a failure that could be retried is given up."""
 
-    max_unsent: int = 5
-    """Attempts in all while a server that was there before cannot be reached: it is being started anew, and to wait for
-    that can do no harm; what was never sent is no call. It counts where anything is retried at all."""
-
     max_fixes: int = 1
     """How often wrong arguments are corrected."""
 
@@ -57,9 +52,6 @@ class Policy:
 
     max_delay: float = 300.0
     """A longer wait is not worth it: the agent gives up and says when it would have been possible."""
-
-    default_delays: Mapping[str, float] = field(default_factory=lambda: MappingProxyType(FIRST_DELAYS))
-    """The first wait in formats whose contract names one."""
 
     trust_annotations: bool = True
     """Whether the tool's own word on being read-only or idempotent counts. It is a hint, not a proof: say False for
@@ -71,21 +63,9 @@ class Policy:
     deadline: float = 600.0
     """How many seconds a call may take in all, with its repetitions, its waits and the questions it leads to."""
 
-    retry_budget: float = 20.0
-    """How many repetitions a server is worth while it does not work; a success gives a tenth of one back. It is what
-    keeps many agents from making an overload worse."""
-
-    break_after: int = 5
-    """How many failures in a row, for which the server is to blame, stop a tool from being called for a while."""
-
-    break_for: float = 30.0
-    """How many seconds it is then left alone, before one call tries it; twice as long each time that call fails."""
-
-    loop_after: int = 2
-    """How often the same call may fail in the same way before it is not made any more."""
-
-    loop_window: float = 300.0
-    """After how many seconds it may be made again."""
+    circuit_breaker: bool = True
+    """Whether what fails again and again is left alone for a while: a tool after five failures in a row, a call that
+    has failed twice in the same way, and a server that was given twenty repetitions."""
 
     hold: float = 300.0
     """For how many seconds a write that may have been done already is not run again before the agent has looked; 0 is
@@ -101,7 +81,7 @@ class Policy:
 
         Who says it in words alone does not speak the contract of the form that they stand in.
         """
-        return self.base_delay if error.legacy else self.default_delays.get(error.format or "", self.base_delay)
+        return self.base_delay if error.legacy else FIRST_DELAYS.get(error.format or "", self.base_delay)
 
 
 def _is_number(value: object) -> TypeGuard[float]:
@@ -117,29 +97,20 @@ def _is_count(least: int, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _are_waits(value: object) -> bool:
-    return isinstance(value, Mapping) and all(map(_is_amount, value.values()))
-
-
 # What each has to be, and how that is said: what is wrong is told here, and not by the first call that fails.
 _SECONDS: Final = (lambda value: _is_number(value) and 0 < value < inf, "is a number of seconds above zero")
 _WAIT: Final = (_is_amount, "is a number of seconds, 0 or more")
+_YES_OR_NO: Final = (lambda value: isinstance(value, bool), "is True or False")
 _FROM_ONE: Final = (partial(_is_count, 1), "is a whole number, at least 1")
 _WANTED: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "max_attempts": _FROM_ONE,
-    "max_unsent": _FROM_ONE,
     "max_fixes": (partial(_is_count, 0), "is a whole number, 0 or more"),
     "base_delay": _WAIT,
     "max_delay": _WAIT,
-    "default_delays": (_are_waits, "are numbers of seconds by format, such as {'typed': 2}"),
-    "trust_annotations": (lambda value: isinstance(value, bool), "is True or False"),
+    "trust_annotations": _YES_OR_NO,
     "timeout": _SECONDS,
     "deadline": _SECONDS,
-    "retry_budget": (_is_amount, "is a number of repetitions, 0 or more"),
-    "break_after": _FROM_ONE,
-    "break_for": _SECONDS,
-    "loop_after": _FROM_ONE,
-    "loop_window": _SECONDS,
+    "circuit_breaker": _YES_OR_NO,
     "hold": (lambda value: _is_number(value) and 0 <= value < inf, "is a number of seconds, 0 or more"),
 }
 # Made once: what it wants of its fields need not be asked at every failure.

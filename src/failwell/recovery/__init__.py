@@ -7,14 +7,12 @@ event loop and no clock of its own.
 from __future__ import annotations
 
 from .attempts import NEVER_SENT, has_escaped, is_in_words
-from .call_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
-from .call_report import Attempt, Report, remembered
-from .clock import Watch
-from .engine import Ending, Engine, Run, Verdict
-from .explanation import explained, misspelt
+from .engine import Ending, Engine, Run, Verdict, Watch
 from .hold import SECONDS, Held, Hold, HoldStore, SharedHold, leaves_in_doubt
-from .patience import LOST
-from .tools import Tools, schema_of
+from .idempotency_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
+from .report import Attempt, Report, remembered
+from .retry_limits import LOST, Limits
+from .tools import Tools, explained, misspelt, schema_of
 
 __all__ = [
     # The engine, and what it is given and gives.
@@ -23,6 +21,7 @@ __all__ = [
     "Tools",
     "Verdict",
     "Ending",
+    "Limits",
     "Watch",
     # Writes that are in doubt.
     "Hold",

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from datetime import datetime
+from typing import Any, Final, NamedTuple, Protocol
 
 from failwell.formats import Outcome, render, usual_action, wait_step
 from failwell.model import (
@@ -36,18 +37,29 @@ from failwell.model import (
 from failwell.redact import DEFAULT
 
 from .attempts import in_all, is_in_words, is_undone, of_this_call, spread
-from .call_key import Key, KeyForgotten
-from .call_report import Attempt, Report
-from .clock import Watch
 from .hold import Held, Hold, leaves_in_doubt
-from .patience import Patience
-from .refusals import DONE_BEFORE, repeated, times_of, way_out
+from .idempotency_key import Key, KeyForgotten
+from .report import Attempt, Report
+from .retry_limits import DONE_BEFORE, UNLIMITED, Limits, RetryLimits, repeat_note, times_of, way_out
 from .tools import Tools
 
+# Attempts in all while a server that was there before cannot be reached: it is being started anew, and to wait for that
+# can do no harm, since what was never sent is no call. It counts where anything is retried at all.
+_MOST_UNSENT: Final = 5
 # A server that answers every answer with another question is not going to be content.
 _MOST_QUESTIONS: Final = 5
 # What a request is that changes nothing by the protocol's own word, whatever the server is trusted with.
 _READ: Final = Traits(read_only=True, told=True)
+
+
+class Watch(Protocol):
+    """A clock that is only looked at. Whoever drives the engine waits by means of their own."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment; it never goes back."""
+
+    def now(self) -> datetime:
+        """The time of day, with its zone."""
 
 
 class Verdict(NamedTuple):
@@ -98,7 +110,7 @@ class Engine:
     """What the calls of one server have shown so far, and what follows from it for the next one.
 
     jitter: gives a number from 0 to 1, by which waits are spread. hold: the one of the session, where several processes
-    serve it.
+    serve it. limits: how many failures are enough, unless the policy knows no limits.
     """
 
     def __init__(
@@ -107,12 +119,14 @@ class Engine:
         clock: Watch,
         jitter: Callable[[], float],
         hold: Hold | None = None,
+        limits: Limits | None = None,
     ) -> None:
         if policy is not None and not isinstance(policy, Policy):
             raise TypeError(f"policy is a failwell.Policy, such as Policy(max_attempts=2), not {policy!r}.")
         self.policy = policy or Policy()
         self.clock = clock
-        self.patience = Patience(self.policy)
+        self.bounds = (limits or Limits()) if self.policy.circuit_breaker else UNLIMITED
+        self.limits = RetryLimits(self.policy, self.bounds)
         self.hold = Hold(self.policy.hold) if hold is None else hold
         self.is_reached = False
         """Whether the server has ever done what it was asked to, or said something about it."""
@@ -142,7 +156,7 @@ class Engine:
         sent = sum(not _is_unsent(each) for each in history)
         if policy.max_attempts < 2 or sent >= policy.max_attempts:
             return policy
-        return replace(policy, max_attempts=max(policy.max_attempts, policy.max_unsent))
+        return replace(policy, max_attempts=max(policy.max_attempts, _MOST_UNSENT))
 
     def wait_to_read(self, failure: ToolError, earlier: Sequence[ToolError], left: float) -> float | None:
         """The same for a request that changes nothing and is no call of a tool, with how it failed before, and the
@@ -187,13 +201,13 @@ class Run:
 
         Then it must be, and what came of it be said: by `worked`, by `failed`, or by `let_go`.
         """
-        report, patience = self.report, self.engine.patience
+        report, limits = self.report, self.engine.limits
         self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
         if (held := self.held(tools)) is not None:
             return held.answer()
-        if not patience.is_tried:
+        if not limits.has_failed:
             return None
-        return patience.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
+        return limits.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
 
     def held(self, tools: Tools) -> Held | None:
         """The call that this one would repeat while it is in doubt."""
@@ -235,17 +249,17 @@ class Run:
     # After it
 
     def worked(self, tools: Tools) -> None:
-        report, patience = self.report, self.engine.patience
+        report, limits = self.report, self.engine.limits
         self.engine.is_reached = True
         reads = tools.traits(report.tool).reads
         self.engine.hold.succeeded(self.began, reads=reads)
-        if patience.is_tried:
+        if limits.has_failed:
             # What only reads changes nothing, so what failed before would fail again.
-            patience.worked(report.tool, report.arguments, changed=not tools.traits(report.tool).reads)
+            limits.succeed(report.tool, report.arguments, changed=not reads)
 
     def let_go(self) -> None:
         """The attempt was given up before it told anything."""
-        self.engine.patience.let_go(self.report.tool)
+        self.engine.limits.release(self.report.tool)
 
     def failed(self, outcome: Outcome, connection: object = None) -> bool:
         """The attempt failed, over this connection if one is known. Whether that is better left for a new one."""
@@ -258,7 +272,7 @@ class Run:
             self.report.calls -= 1
         elif self._made and not self._is_keyed:
             self.key.lose()
-        return self.engine.patience.failed(self.report.tool, outcome, connection, self.engine.clock.monotonic())
+        return self.engine.limits.fail(self.report.tool, outcome, connection, self.engine.clock.monotonic())
 
     def after(self, outcome: Outcome, tools: Tools) -> Verdict:
         """What to do about the failure."""
@@ -298,7 +312,7 @@ class Run:
         engine = self.engine
         if wait >= self.left:
             return f"The next call would come after the deadline of {engine.policy.deadline:g} seconds."
-        return engine.patience.objects(self.report.tool, outcome, engine.clock.monotonic(), wait)
+        return engine.limits.objects(self.report.tool, outcome, engine.clock.monotonic(), wait)
 
     def may_follow(self, verdict: Verdict, tools: Tools) -> bool:
         """Whether another call may be thought of at all, with the same arguments or with others."""
@@ -314,7 +328,7 @@ class Run:
 
         It is looked at once more, since others may have taken what was left, and whoever listens all the time.
         """
-        return verdict.wait is not None and verdict.wait < self.left and self.engine.patience.take(verdict.outcome)
+        return verdict.wait is not None and verdict.wait < self.left and self.engine.limits.take(verdict.outcome)
 
     def may_negotiate(self) -> bool:
         """Whether it is worth talking to those who hold what the call needs."""
@@ -322,7 +336,7 @@ class Run:
 
     def negotiated(self, verdict: Verdict) -> bool:
         """Whether the call is made again because they gave way."""
-        return self.engine.patience.take(verdict.outcome)
+        return self.engine.limits.take(verdict.outcome)
 
     def asks(self, outcome: Outcome) -> bool:
         """Whether the user is asked: once for what only they can change, while a question may lead to another."""
@@ -405,13 +419,12 @@ class Run:
         if not report.tries:
             return ()
         now = self.engine.clock.monotonic()
-        times = self.engine.patience.times(report.tool, report.arguments, error, now)
+        times = self.engine.limits.count(report.tool, report.arguments, error, now)
         if error.effect in IN_DOUBT or (is_in_words(error) and not tools.traits(report.tool).repeatable):
             return ()
         notes = [f"It was tried {times_of(report.tries)}."] if report.tries > 1 else []
         if times > 1:
-            is_alike = self.engine.patience.is_alike(report.tool, report.arguments)
-            notes.append(repeated(error, times, self.engine.policy, is_alike=is_alike))
+            notes.append(repeat_note(error, times, self.engine.bounds))
         if self._may_be_done_before(error, tools):
             notes.append(DONE_BEFORE)
         return tuple(notes)

@@ -10,7 +10,7 @@ from failwell.formats import META_KEY, keys
 from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, is_refusal_status
 from failwell.model import text as plain_text
 from failwell.readers import read, text_of
-from failwell.recovery import Engine, Run, explained
+from failwell.recovery import Engine, Limits, Run, explained
 
 from . import answers, failures
 from .actions import Note, ToClient
@@ -36,10 +36,10 @@ _REFUSING_NUMBERS: Final = frozenset({-32600, -32602})
 _OURS: Final = META_KEY.encode()
 _LIST_AGAIN: Final = 1.0
 _DISCOVERY: Final = 5.0
-# A client gives up on a call after a minute, as a rule: what takes longer is for the model to decide. What the user has
-# done meanwhile a relay does not see, so that only calls in quick succession are stopped, and only for a moment; and
-# what a tool fails of may be what it is asked for, such as five addresses that do not answer.
-PATIENT: Final = Policy(deadline=45.0, max_delay=20.0, loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
+# A client gives up on a call after a minute, as a rule. What the user has done meanwhile a relay does not see, so that
+# only calls in quick succession are stopped; and what a tool fails of may be what it is asked for.
+PATIENT: Final = Policy(deadline=45.0, max_delay=20.0)
+LIMITS: Final = Limits(loop_after=3, loop_window=10.0, break_after=10, break_for=10.0)
 
 
 class Calls:
@@ -48,7 +48,7 @@ class Calls:
     def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
         self._traffic, self._lists = traffic, lists
         self._policy = traffic.options.policy or replace(PATIENT, hold=traffic.options.hold)
-        self._engine = Engine(self._policy, traffic.clock, jitter, traffic.options.shared_hold)
+        self._engine = Engine(self._policy, traffic.clock, jitter, traffic.options.shared_hold, LIMITS)
         self._gate = Gate(traffic.options.validate)
         self.keyed, self.deadlines = KeyedCalls(traffic, self), Deadlines(traffic, self)
         self.ended = CallEvents(traffic).ended
@@ -93,7 +93,7 @@ class Calls:
     def renewed(self) -> None:
         """The server was started anew: that its tools failed in a row says nothing about this one."""
         self._is_discovering = False
-        self._engine.patience.renewed()
+        self._engine.limits.reset_breakers()
 
     def admit(self, request: RelayedRequest) -> None:
         """Make a call, unless it had better not be made."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import weakref
 from dataclasses import fields
 from typing import Any
 
@@ -12,37 +10,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
-from failwell.recovery.breaker import Breaker, is_to_blame
-from failwell.recovery.budget import Budget
-from failwell.recovery.loops import LoopGuard
-from failwell.recovery.refusals import repeated
+from failwell.recovery.retry_limits import Breaker, Limits, LoopGuard, RetryLimits, is_to_blame, repeat_note
 
 
 def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:
     breaker = Breaker(after=3, pause=10, longest=25)
     for _ in range(2):
-        breaker.failed(0)
+        breaker.fail(0)
     assert breaker.wait(0) is None
-    breaker.failed(0)
+    breaker.fail(0)
     assert breaker.wait(4) == 6
     assert breaker.wait(10) is None, "one tries"
     assert breaker.wait(10) == 1, "and only one"
-    breaker.failed(11)
+    breaker.fail(11)
     assert breaker.wait(11) == 20, "twice as long"
     assert breaker.wait(31) is None
-    breaker.failed(31)
+    breaker.fail(31)
     assert breaker.wait(31) == 25, "but not for ever"
     assert breaker.wait(56) is None
-    breaker.worked()
-    assert breaker.wait(56) is None
-    assert breaker.failures == 0
 
 
 def test_a_try_that_was_given_up_leaves_the_next_one_free() -> None:
     breaker = Breaker(after=1, pause=10, longest=10)
-    breaker.failed(0)
+    breaker.fail(0)
     assert breaker.wait(10) is None
-    breaker.let_go()
+    breaker.release()
     assert breaker.wait(10) is None
 
 
@@ -58,28 +50,43 @@ def test_while_a_breaker_is_open_at_most_one_call_is_under_way(steps: list[tuple
             assert trying <= 1
             assert wait is None or 0 < wait <= 100
         elif step == "worked":
-            breaker.worked()
-            trying = 0
+            breaker, trying = Breaker(after=2, pause=10, longest=100), 0
         else:
-            breaker.failed(now)
+            breaker.fail(now)
             trying = 0
 
 
 @given(st.floats(0, 10), st.lists(st.booleans()))
 def test_a_budget_is_never_overdrawn_nor_overfilled(most: float, steps: list[bool]) -> None:
-    budget, taken, earned = Budget(most), 0, 0
+    limits, taken, earned = RetryLimits(fw.Policy(), Limits(budget=most)), 0, 0
     for takes in steps:
         if takes:
-            taken += budget.take()
+            taken += limits.take(fw.Transient("m", code="UNAVAILABLE"))
         else:
-            budget.earn()
+            limits.succeed("get", {}, changed=False)
             earned += 1
-        assert 0 <= budget.left <= most
+        assert 0 <= limits.budget_left <= most
     assert taken <= most + earned / 10 + 1e-9
 
 
-def guard(**policy: Any) -> LoopGuard:
-    return LoopGuard(fw.Policy(**policy))
+@pytest.mark.parametrize(
+    ("error", "taken"),
+    [
+        (fw.Transient("m", code="UNAVAILABLE"), 3),
+        (fw.Transient("m", code="UNAVAILABLE", retry_after=0.1), 7),
+        (fw.Transient("m", code="RATE_LIMITED"), 7),
+        (fw.Transient("m", code="TIMEOUT"), 2),
+    ],
+)
+def test_a_server_that_asks_to_wait_is_worth_more_repetitions_than_one_that_is_silent(
+    error: fw.ToolError, taken: int
+) -> None:
+    limits = RetryLimits(fw.Policy(), Limits(budget=3))
+    assert [limits.take(error) for _ in range(9)] == [True] * taken + [False] * (9 - taken)
+
+
+def guard() -> LoopGuard:
+    return LoopGuard(fw.Policy(), Limits())
 
 
 MISSING = fw.NotFound("There is no user 7.")
@@ -87,8 +94,8 @@ MISSING = fw.NotFound("There is no user 7.")
 
 def test_the_same_call_counts_whatever_the_order_of_its_arguments() -> None:
     loops = guard()
-    assert loops.failed("get", {"a": 1, "b": [1, {"c": None}]}, MISSING, 0) == 1
-    assert loops.failed("get", {"b": [1, {"c": None}], "a": 1}, MISSING, 0) == 2
+    assert loops.fail("get", {"a": 1, "b": [1, {"c": None}]}, MISSING, 0) == 1
+    assert loops.fail("get", {"b": [1, {"c": None}], "a": 1}, MISSING, 0) == 2
     assert loops.refuses("get", {"a": 1, "b": [1, {"c": None}]}, 0) == (MISSING, 2)
     assert loops.refuses("get", {"a": 2, "b": [1, {"c": None}]}, 0) is None
     assert loops.refuses("put", {"a": 1, "b": [1, {"c": None}]}, 0) is None
@@ -96,18 +103,18 @@ def test_the_same_call_counts_whatever_the_order_of_its_arguments() -> None:
 
 def test_another_way_of_failing_begins_anew() -> None:
     loops = guard()
-    loops.failed("get", {}, MISSING, 0)
-    assert loops.failed("get", {}, fw.Denied("No."), 0) == 1
-    loops.failed("get", {}, fw.Invalid("m", fields=[("a", "wrong")]), 0)
-    assert loops.failed("get", {}, fw.Invalid("m", fields=[("b", "wrong")]), 0) == 1
-    assert loops.failed("get", {}, fw.Invalid("other words", fields=[("b", "wrong")]), 0) == 2
+    loops.fail("get", {}, MISSING, 0)
+    assert loops.fail("get", {}, fw.Denied("No."), 0) == 1
+    loops.fail("get", {}, fw.Invalid("m", fields=[("a", "wrong")]), 0)
+    assert loops.fail("get", {}, fw.Invalid("m", fields=[("b", "wrong")]), 0) == 1
+    assert loops.fail("get", {}, fw.Invalid("other words", fields=[("b", "wrong")]), 0) == 2
 
 
 def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
     loops = guard()
     busy = fw.Transient("m", code="RATE_LIMITED", retry_after=7)
     for _ in range(2):
-        loops.failed("get", {}, busy, 0)
+        loops.fail("get", {}, busy, 0)
     assert loops.refuses("get", {}, 6) is not None
     assert loops.refuses("get", {}, 7) is None
 
@@ -117,13 +124,13 @@ def test_a_look_counts_for_each_call_that_names_it() -> None:
     lost = fw.Internal("m", effect="unknown", verify=fw.Action("find", None, {"id": 1}))
     for name in "ab":
         for _ in range(2):
-            loops.failed("put", {"a": name}, lost, 0)
-    loops.worked("put", {"a": "a"})
-    loops.worked("find", {"id": 2})
+            loops.fail("put", {"a": name}, lost, 0)
+    loops.succeed("put", {"a": "a"})
+    loops.succeed("find", {"id": 2})
     assert loops.refuses("put", {"a": "b"}, 0) == (lost, 2)
-    loops.worked("find", {"id": 1})
+    loops.succeed("find", {"id": 1})
     assert loops.refuses("put", {"a": "b"}, 0) is None
-    assert loops.failed("put", {"a": "b"}, MISSING, 0) == 1
+    assert loops.fail("put", {"a": "b"}, MISSING, 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -141,22 +148,22 @@ def test_a_look_counts_for_each_call_that_names_it() -> None:
 def test_any_arguments_can_be_remembered(arguments: Any) -> None:
     loops = guard()
     for _ in range(2):
-        loops.failed("get", arguments, MISSING, 0)
+        loops.fail("get", arguments, MISSING, 0)
     assert loops.refuses("get", arguments, 0) is not None
-    loops.worked("get", arguments)
+    loops.succeed("get", arguments)
     assert loops.refuses("get", arguments, 0) is None
 
 
 def test_arguments_that_hold_themselves_can_be_remembered() -> None:
     endless: dict[str, Any] = {}
     endless["a"] = endless
-    assert guard().failed("get", endless, MISSING, 0) == 1
+    assert guard().fail("get", endless, MISSING, 0) == 1
 
 
 def test_memory_is_bounded_and_holds_no_arguments() -> None:
     loops = guard()
     for number in range(3_000):
-        loops.failed("get", {"secret": f"hunter{number}"}, MISSING, 0)
+        loops.fail("get", {"secret": f"hunter{number}"}, MISSING, 0)
     assert len(loops._calls) == 1_000
     assert "hunter" not in repr(loops._calls)
 
@@ -177,7 +184,7 @@ def test_only_the_servers_own_failures_count_against_it(error: fw.ToolError, bla
     assert is_to_blame(error) is blamed
 
 
-@pytest.mark.parametrize("field", ["timeout", "deadline", "break_for", "loop_window"])
+@pytest.mark.parametrize("field", ["timeout", "deadline"])
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "60", None, True])
 def test_a_policy_without_a_limit_is_refused(field: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{field} is a number of seconds above zero"):
@@ -191,13 +198,10 @@ WRONG_AMOUNTS = [-1, -0.5, "x", None, True, float("nan")]
 @pytest.mark.parametrize(
     ("field", "values", "words"),
     [
-        *((field, [0, *WRONG_COUNTS], "is a whole number, at least 1") for field in ("max_attempts", "max_unsent")),
-        *((field, [0, *WRONG_COUNTS], "is a whole number, at least 1") for field in ("break_after", "loop_after")),
+        ("max_attempts", [0, *WRONG_COUNTS], "is a whole number, at least 1"),
         ("max_fixes", WRONG_COUNTS, "is a whole number, 0 or more"),
         *((field, WRONG_AMOUNTS, "is a number of seconds, 0 or more") for field in ("base_delay", "max_delay")),
-        ("retry_budget", WRONG_AMOUNTS, "is a number of repetitions, 0 or more"),
-        ("trust_annotations", ["no", 1, None], "is True or False"),
-        ("default_delays", [5, None, {"typed": "2"}, {"typed": -2}], "are numbers of seconds by format"),
+        *((field, ["no", 1, None], "is True or False") for field in ("trust_annotations", "circuit_breaker")),
     ],
 )
 def test_a_policy_says_at_once_what_it_cannot_use(field: str, values: list[Any], words: str) -> None:
@@ -208,7 +212,7 @@ def test_a_policy_says_at_once_what_it_cannot_use(field: str, values: list[Any],
 
 
 def test_a_policy_may_say_that_nothing_is_waited_for_and_nothing_tried_again() -> None:
-    for none in ({"base_delay": 0}, {"max_delay": float("inf")}, {"max_fixes": 0}, {"retry_budget": 0}):
+    for none in ({"base_delay": 0}, {"max_delay": float("inf")}, {"max_fixes": 0}, {"hold": 0}):
         assert fw.Policy(**none) != fw.Policy()
 
 
@@ -222,31 +226,11 @@ def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has
     harmless = fw.Transient("Busy.", code="SERVER_BUSY", effect="none")
     for error, first in (
         (harmless, fw.Policy().base_delay),
-        (harmless.replace(effect="unknown"), fw.Policy().break_for),
+        (harmless.replace(effect="unknown"), Limits().break_for),
     ):
         loops = guard()
         for _ in range(3):
-            loops.failed("get", {}, error, 0)
+            loops.fail("get", {}, error, 0)
         assert loops.refuses("get", {}, first - 0.1) is not None
         assert loops.refuses("get", {}, first) is None
-        assert ("will not be made again" in repeated(error, 2, fw.Policy())) == (error is not harmless)
-
-
-class Sent(dict[str, Any]):
-    """Arguments of which it can be told whether anybody still holds them."""
-
-
-@pytest.mark.parametrize("ends", ["failed", "worked"])
-def test_what_was_sent_is_let_go_when_the_call_has_ended(ends: str) -> None:
-    loops = guard()
-    loops.failed("get", {"a": 1}, MISSING, 0)
-    sent = Sent(secret="hunter2hunter2")
-    assert loops.refuses("get", sent, 0) is None
-    if ends == "failed":
-        loops.failed("get", sent, MISSING, 0)
-    else:
-        loops.worked("get", sent)
-    held = weakref.ref(sent)
-    del sent
-    gc.collect()
-    assert held() is None
+        assert ("will not be made again" in repeat_note(error, 2, Limits())) == (error is not harmless)
