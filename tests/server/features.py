@@ -22,8 +22,7 @@ from mcp_types import (
 from pydantic import BaseModel
 
 import failwell as fw
-from failwell.server import Envelope, Safety, deprecated, limit, rate, reply, stats
-from failwell.server.rules.tiers import Target
+from failwell.server import Envelope, Rule, deprecated, limit, rate, reply, stats
 from failwell.server.served_call import current
 
 SECRET: Final = "hunter2secret"
@@ -234,11 +233,45 @@ def x_twice():
 
 
 DEVICES: Final = {
-    "dev-lab-01": Target("dev-lab-01", environment="lab"),
-    "dev-lab-02": Target("dev-lab-02", environment="lab", flags=["allow_advanced_writes"]),
-    "dev-prod-01": Target("dev-prod-01", environment="prod", flags=["allow_advanced_writes"]),
+    "dev-lab-01": ("lab", ()),
+    "dev-lab-02": ("lab", ("allow_advanced_writes",)),
+    "dev-prod-01": ("prod", ("allow_advanced_writes",)),
 }
-LAB: Final = Safety(environment="lab", target=lambda arguments: DEVICES[arguments["device_id"]])
+
+
+class Advanced(Rule):
+    """Contract 004's refusals: the device is of another environment, or does not have the flag."""
+
+    codes = ("FORBIDDEN",)
+
+    def admit(self, arguments: Any) -> None:
+        name = arguments["device_id"]
+        environment, flags = DEVICES[name]
+        if environment != "lab":
+            raise fw.Denied(
+                f"Device environment '{environment}' does not match service environment 'lab'",
+                title="Forbidden: environment mismatch",
+                details={"device_id": name, "device_environment": environment, "service_environment": "lab"},
+            )
+        if "allow_advanced_writes" not in flags:
+            raise fw.Denied(
+                f"Device '{name}' does not allow advanced tier operations",
+                suggestion="Enable advanced operations by setting device flag 'allow_advanced_writes=true', "
+                "or use a different device.",
+                next_steps=[
+                    "Use registry/update to enable allow_advanced_writes flag",
+                    "Contact administrator to enable advanced tier",
+                ],
+                actions=[
+                    {
+                        "tool": "registry/list",
+                        "description": "List devices with advanced tier enabled",
+                        "arguments": {"environment": "lab", "filter": "allow_advanced_writes=true"},
+                    }
+                ],
+                tier="advanced",
+                details={"device_id": name, "required_flag": "allow_advanced_writes"},
+            )
 
 
 def old() -> Any:
@@ -253,22 +286,7 @@ def single() -> Any:
     return limit(concurrency=1, queue=1)
 
 
-def advanced() -> Any:
-    return LAB.requires(
-        tier="advanced",
-        flag="allow_advanced_writes",
-        next_steps=["Use registry/update to enable {flag} flag", "Contact administrator to enable {tier} tier"],
-        actions=[
-            {
-                "tool": "registry/list",
-                "description": "List devices with advanced tier enabled",
-                "arguments": {"environment": "lab", "filter": "allow_advanced_writes=true"},
-            }
-        ],
-    )
-
-
-RULES: Final = {"search": old, "ping": few, "work": single, "reboot": advanced}
+RULES: Final = {"search": old, "ping": few, "work": single, "reboot": Advanced}
 _held = threading.Event()
 
 
@@ -303,7 +321,7 @@ async def decorated_work():
 
 
 @tool
-@advanced()
+@Advanced()
 def decorated_reboot(device_id: str):
     return f"{device_id} reboots"
 

@@ -22,9 +22,7 @@ from .once.key_stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
 from .options import Given
 from .options import Options as Options
-from .rules.limits import limit, rate
-from .rules.tiers import Safety
-from .rules.tool_rule import Rule, deprecated
+from .tool_rules import Rule, deprecated, limit, rate
 
 if TYPE_CHECKING:
     from failwell.observe import ToolStats
@@ -194,7 +192,6 @@ __all__ = [
     "Rule",
     "limit",
     "rate",
-    "Safety",
     "deprecated",
     # calls that are made again
     "KeysInMemory",

@@ -8,8 +8,8 @@ from typing import Any, Final
 from failwell.formats import keys
 from failwell.model import Declared, ToolError, declared, upper_snake
 
-from .rules.tool_rule import rules_of
 from .served_call import group_of
+from .tool_rules import rules_of
 
 RAISES_KEY: Final = keys.RAISES
 """The key in a listed tool's `_meta` under which it says what it may fail with."""

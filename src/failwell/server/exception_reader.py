@@ -53,8 +53,8 @@ from failwell.schema import anchored, errors_of, known_names, loc_of
 
 from .envelopes import Envelope
 from .options import Options
-from .rules.tool_rule import is_refused_inside
 from .served_call import BrokenResult, Facts, Failed
+from .tool_rules import is_refused_inside
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 _MOST_KEPT: Final = 1_000

@@ -19,7 +19,7 @@ from failwell.redact import Guard
 
 from .envelopes import Envelope
 from .once.key_stores import KeyStore
-from .rules.tool_rule import Rule
+from .tool_rules import Rule
 
 Extra = Literal["auto", "reject", "warn", "allow"]
 UnknownTool = Literal["result", "protocol"]

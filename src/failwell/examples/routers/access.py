@@ -12,7 +12,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp_types import ToolAnnotations
 
 import failwell as fw
-from failwell.server import Rule, Safety, rate
+from failwell.server import Rule, rate
 
 from .store import Store
 
@@ -22,11 +22,6 @@ HINTS = {"fundamental": ToolAnnotations(read_only_hint=True), "advanced": CHANGE
 TIERS = tuple(HINTS)
 # What any tool that asks a device may fail with. What its rules refuse with, they declare themselves.
 DEVICE = ("NOT_FOUND", "TIMEOUT", "DEVICE_UNREACHABLE", "DEVICE_AUTH_FAILED", "DEVICE_ERROR")
-NEXT_STEPS = (
-    "Use registry/update to enable {flag} flag",
-    "Use registry/list with environment filter to find devices with {tier} tier enabled",
-    "Contact administrator to enable {tier} tier for this device",
-)
 Function = Callable[..., Any]
 
 
@@ -56,18 +51,8 @@ class Access:
         return add
 
     def rule(self, tier: str, *, device: bool = True, flag: str | None = None) -> Rule:
-        """The caller has the tier, and the device in `device_id` is in this environment and has the flag."""
-        target = self._target if device else None
-        safety = Safety(environment=self._environment, tiers=lambda _: self._tiers.get(), target=target)
-        if flag is None:
-            return safety.requires(tier=tier)
-        others = {"environment": self._environment, "filter": f"{flag}=true"}
-        look = fw.Action("registry/list", f"List devices with {tier} tier enabled", others)
-        return safety.requires(tier=tier, flag=flag, next_steps=NEXT_STEPS, actions=[look])
-
-    def _target(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        device = self._store.device(arguments["device_id"])
-        return {"name": device.id, "flags": device.flags, "environment": device.environment}
+        """The rule for tools of this tier; those that ask the `device` in `device_id` need the flag on it."""
+        return _Allowed(self._store, self._environment, self._tiers, tier, device, flag)
 
     async def middleware(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """Finds out who calls: over HTTP by the bearer's token, on stdio by the one in the environment."""
@@ -83,3 +68,61 @@ class Access:
                 return TIERS[: TIERS.index(tier) + 1]
         advice = "Ask the user for a token: a bearer token over HTTP, ROUTERS_TOKEN on stdio."
         raise fw.catalogs.JsonRpc.UNAUTHORIZED("No valid authentication found", suggestion=advice)
+
+
+class _Allowed(Rule):
+    """The caller has the tier, and the device is in this environment and has the flag."""
+
+    codes = ("FORBIDDEN",)
+
+    def __init__(
+        self,
+        store: Store,
+        environment: str,
+        tiers: ContextVar[tuple[str, ...]],
+        tier: str,
+        device: bool,
+        flag: str | None,
+    ) -> None:
+        self._store, self._environment, self._tiers = store, environment, tiers
+        self._tier, self._device, self._flag = tier, device, flag
+
+    def admit(self, arguments: Mapping[str, Any]) -> None:
+        tier, flag, allowed = self._tier, self._flag, self._tiers.get()
+        if tier not in allowed:
+            names = ", ".join(allowed)
+            raise fw.Denied(
+                f"The caller may not use the {tier} tier; allowed: {names or 'none'}",
+                suggestion=f"Use a tool of an allowed tier ({names}), or ask an administrator for access."
+                if names
+                else "Ask an administrator for access.",
+                tier=tier,
+                details={"allowed_tiers": list(allowed)},
+            )
+        if not self._device:
+            return
+        device = self._store.device(arguments["device_id"])
+        if device.environment != self._environment:
+            raise fw.Denied(
+                f"Device environment '{device.environment}' does not match service environment '{self._environment}'",
+                title="Forbidden: environment mismatch",
+                details={
+                    "device_id": device.id,
+                    "device_environment": device.environment,
+                    "service_environment": self._environment,
+                },
+            )
+        if flag is not None and flag not in device.flags:
+            filters = {"environment": self._environment, "filter": f"{flag}=true"}
+            raise fw.Denied(
+                f"Device '{device.id}' does not allow {tier} tier operations",
+                suggestion=f"Enable {tier} operations by setting device flag '{flag}=true', or use a different device.",
+                next_steps=[
+                    f"Use registry/update to enable {flag} flag",
+                    f"Use registry/list with environment filter to find devices with {tier} tier enabled",
+                    f"Contact administrator to enable {tier} tier for this device",
+                ],
+                actions=[fw.Action("registry/list", f"List devices with {tier} tier enabled", filters)],
+                tier=tier,
+                details={"device_id": device.id, "required_flag": flag},
+            )

@@ -1,4 +1,4 @@
-"""The rules of a tool: limits, rates, safety and deprecation, as decorators and around a call."""
+"""The rules of a tool: limits, rates and deprecation, as decorators and around a call."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -24,12 +24,10 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 import failwell as fw
-from failwell.model import Effect, Strategy
-from failwell.server.rules import limits
-from failwell.server.rules.limits import limit, rate
-from failwell.server.rules.tiers import Safety, Target
-from failwell.server.rules.tool_rule import Rule, deprecated
+from failwell.model import Effect
+from failwell.server import tool_rules
 from failwell.server.served_call import ServedCall, current
+from failwell.server.tool_rules import Rule, deprecated, limit, rate
 
 # Only against what never ends; nothing is waited for so long.
 PATIENCE = 300
@@ -216,41 +214,6 @@ def test_a_rule_shared_by_tools_is_one_budget() -> None:
     assert refused(a).code == refused(b).code == "RATE_LIMITED"
 
 
-def test_generators_hold_the_rule_while_they_are_read() -> None:
-    one = limit(1)
-
-    @one
-    def numbers(most: int) -> Iterator[int]:
-        yield from range(most)
-
-    assert inspect.isgeneratorfunction(numbers)
-    first = numbers(2)
-    assert next(first) == 0
-    assert refused(lambda: next(numbers(2))).code == "SERVER_BUSY"
-    assert list(first) == [1]
-    assert list(numbers(2)) == [0, 1]
-
-
-def test_async_generators_hold_the_rule_while_they_are_read() -> None:
-    one = limit(1)
-
-    @one
-    async def numbers(most: int) -> Any:
-        for number in range(most):
-            yield number
-
-    async def main() -> None:
-        first = numbers(2)
-        assert await anext(first) == 0
-        with pytest.raises(fw.ToolError, match="All places are taken"):
-            await anext(numbers(2))
-        await first.aclose()
-        assert [number async for number in numbers(2)] == [0, 1]
-
-    assert inspect.isasyncgenfunction(numbers)
-    asyncio.run(main())
-
-
 def test_a_hidden_async_function_is_held_until_it_is_done() -> None:
     one = limit(1)
 
@@ -368,7 +331,7 @@ def with_fast_context(city: str, ctx: FastContext) -> str:
     return f"{city} {type(ctx).__name__}"
 
 
-RULES = [limit(), rate(100), Seen(), deprecated("Old."), Safety(environment="lab").requires(environments=["lab"])]
+RULES = [limit(), rate(100), Seen(), deprecated("Old.")]
 
 
 def under_all(function: Any) -> Any:
@@ -603,45 +566,6 @@ def test_who_is_cancelled_when_its_turn_comes_hands_the_place_on() -> None:
     assert (started, peak, rule._running) == ([1], [0, 1], {})
 
 
-def test_waiting_ends_after_the_timeout() -> None:
-    tool, _, _ = holder(limit(1, queue=1, timeout=0.01))
-
-    async def main() -> None:
-        go = asyncio.Event()
-        first = asyncio.create_task(tool(0, go))
-        await settle()
-        with pytest.raises(fw.ToolError) as caught:
-            await tool(1, go)
-        assert (caught.value.code, caught.value.message, caught.value.retry_after) == (
-            "SERVER_BUSY",
-            "No place became free within 0.01 seconds.",
-            1,
-        )
-        go.set()
-        assert await first == 0
-        assert await tool(2, go) == 2
-
-    asyncio.run(main())
-
-
-def test_waiting_in_a_thread_ends_after_the_timeout() -> None:
-    rule = limit(1, queue=1, timeout=0.01)
-    with rule.held_sync({}):
-        assert refused(lambda: rule.held_sync({}).__enter__()).message == "No place became free within 0.01 seconds."
-    with rule.held_sync({}):
-        pass
-
-
-def test_a_timeout_of_the_tool_is_the_tools() -> None:
-    @limit(1, queue=1, timeout=5)
-    async def tool() -> None:
-        raise TimeoutError("mine")
-
-    for _ in range(2):
-        with pytest.raises(TimeoutError, match="mine"):
-            asyncio.run(tool())
-
-
 @pytest.mark.parametrize(
     "exc", [ValueError("x"), asyncio.CancelledError(), SystemExit(3)], ids=lambda exc: type(exc).__name__
 )
@@ -870,21 +794,6 @@ def test_the_wait_is_not_longer_than_it_must_be() -> None:
     rule.admit({})
 
 
-def test_a_burst_is_a_shorter_window() -> None:
-    clock = Clock()
-    rule = rate(60, burst=5, clock=clock)
-    for _ in range(5):
-        rule.admit({})
-    error = refused(lambda: rule.admit({}))
-    assert (error.message, error.retry_after, error.details) == (
-        "Too many calls: at most 5 in 5 seconds.",
-        5,
-        {"limit": "5 calls in 5 seconds", "current_count": 6},
-    )
-    clock.pass_(5)
-    rule.admit({})
-
-
 def test_one_is_singular() -> None:
     rule = rate(1, seconds=1, clock=Clock())
     rule.admit({})
@@ -895,13 +804,11 @@ def test_one_is_singular() -> None:
 @given(
     calls=st.integers(1, 6),
     seconds=st.floats(0.5, 100),
-    burst=st.integers(1, 6),
     steps=st.lists(st.floats(0, 40), max_size=60),
 )
-def test_never_more_than_allowed_in_any_window(calls: int, seconds: float, burst: int, steps: list[float]) -> None:
+def test_never_more_than_allowed_in_any_window(calls: int, seconds: float, steps: list[float]) -> None:
     clock = Clock()
-    burst = min(burst, calls)
-    rule = rate(calls, seconds, burst, clock=clock)
+    rule = rate(calls, seconds, clock=clock)
     passed: list[float] = []
     for step in steps:
         clock.pass_(step)
@@ -911,9 +818,8 @@ def test_never_more_than_allowed_in_any_window(calls: int, seconds: float, burst
             clock.pass_(int(error.retry_after or 0))
             rule.admit({})
         passed.append(clock.now)
-    for count, span in ((calls, seconds), (burst, seconds * burst / calls)):
-        for first, beyond in zip(passed, passed[count:], strict=False):
-            assert beyond - first >= span - 2e-6
+    for first, beyond in zip(passed, passed[calls:], strict=False):
+        assert beyond - first >= seconds - 2e-6
 
 
 @given(steps=st.lists(st.integers(0, 30), max_size=60))
@@ -979,7 +885,7 @@ def test_old_keys_are_forgotten() -> None:
 
 
 def test_the_number_of_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_MOST_KEYS", 50)
+    monkeypatch.setattr(tool_rules, "_MOST_KEYS", 50)
     clock = Clock()
     rule: Any = rate(2, key=lambda arguments: arguments["device"], clock=clock)
     for device in range(500):
@@ -990,7 +896,7 @@ def test_the_number_of_keys_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_key_in_use_is_not_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_MOST_KEYS", 2)
+    monkeypatch.setattr(tool_rules, "_MOST_KEYS", 2)
     rule: Any = rate(5, key=lambda arguments: arguments["device"], clock=Clock())
     for device in "abac":
         rule.admit({"device": device})
@@ -1032,15 +938,8 @@ WRONG_SECONDS = [0, -1, True, float("nan"), float("inf"), "60"]
     [
         *((lambda value=value: limit(value), "concurrency is a whole number of at least 1, not ") for value in WRONG_COUNTS),
         *((lambda value=value: limit(1, value), "queue is a whole number of at least 0, not ") for value in WRONG_COUNTS[1:]),
-        *((lambda value=value: limit(1, 1, value), "timeout is a number of seconds above zero, not ") for value in WRONG_SECONDS),
-        (lambda: limit(1, timeout=5), "timeout is for calls that wait, and without a queue none does"),
         *((lambda value=value: rate(value), "calls is a whole number of at least 1, not ") for value in WRONG_COUNTS),
         *((lambda value=value: rate(1, value), "seconds is a number of seconds above zero, not ") for value in WRONG_SECONDS),
-        *((lambda value=value: rate(9, burst=value), "burst is a whole number of at least 1, not ") for value in WRONG_COUNTS[:-1]),
-        (lambda: rate(3, burst=4), "burst is a part of the 3 calls, so it cannot be 4."),
-        (lambda: Safety(tiers="advanced"), "tiers is a collection of names, such as {'advanced'}, not one text."),
-        (lambda: Safety().requires(environments="lab"), "environments is a collection of names, such as {'lab'}"),
-        (lambda: Safety().requires(), "This rule would forbid nothing; give it a tier, a flag or environments."),
     ],
 )  # fmt: skip
 def test_wrong_options_are_refused_in_one_line(make: Callable[[], Any], message: str) -> None:
@@ -1050,293 +949,16 @@ def test_wrong_options_are_refused_in_one_line(make: Callable[[], Any], message:
     assert "\n" not in str(caught.value)
 
 
-async def find_later(arguments: Mapping[str, Any]) -> Any: ...
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: rate(1, key="device"), "key is a function, not str."),  # type: ignore[arg-type]
-        (lambda: rate(1, clock=5), "clock is a function, not int."),  # type: ignore[arg-type]
-        (lambda: limit(clock=5), "clock is a function, not int."),  # type: ignore[arg-type]
-        (lambda: Safety(target=Target("a")), "target is a plain function of the arguments, not Target."),  # type: ignore[arg-type]
-        (lambda: Safety(target=find_later), "target is a plain function of the arguments, not an async one."),  # type: ignore[arg-type]
-        (lambda: Safety(tiers=find_later), "tiers is a plain function of the arguments, not an async one."),  # type: ignore[arg-type]
-        (lambda: Safety(tiers=3), "tiers is a collection of names, not int."),  # type: ignore[arg-type]
-        (lambda: Safety().requires(environments=3), "environments is a collection of names, not int."),  # type: ignore[arg-type]
     ],
 )
 def test_wrong_kinds_of_options_are_refused_in_one_line(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(TypeError) as caught:
         make()
     assert str(caught.value) == message
-
-
-# Tiers, flags and environments
-
-DEVICES = {
-    "dev-lab-01": Target("dev-lab-01", environment="lab"),
-    "dev-lab-02": Target("dev-lab-02", flags={"allow_advanced_writes"}, environment="lab"),
-    "dev-prod-01": Target("dev-prod-01", flags={"allow_advanced_writes": True}, environment="prod"),
-}
-LAB = Safety(environment="lab", target=lambda arguments: DEVICES[arguments["device_id"]])
-STEPS = [
-    "Use registry/update to enable {flag} flag",
-    "Use registry/list with environment filter to find devices with {tier} tier enabled",
-    "Contact administrator to enable {tier} tier for this {noun}",
-]
-ALTERNATIVE = {
-    "tool": "registry/list",
-    "description": "List devices with advanced tier enabled",
-    "arguments": {"environment": "lab", "filter": "allow_advanced_writes=true"},
-}
-
-
-def asked(rule: Rule, device: str = "dev-lab-01") -> fw.ToolError:
-    ran = False
-
-    @rule
-    def reboot(device_id: str) -> None:
-        nonlocal ran
-        ran = True
-
-    @rule
-    async def later(device_id: str) -> None:
-        nonlocal ran
-        ran = True
-
-    first, second = refused(lambda: reboot(device)), refused(lambda: asyncio.run(later(device)))
-    assert first == second
-    assert not ran
-    assert (first.code, first.strategy, first.effect) == ("FORBIDDEN", Strategy.USER_ACTION, Effect.NONE)
-    assert isinstance(first, PermissionError)
-    return first
-
-
-def test_a_missing_flag_is_the_complete_error_of_the_contract() -> None:
-    rule = LAB.requires(tier="advanced", flag="allow_advanced_writes", next_steps=STEPS, actions=[ALTERNATIVE])
-    assert wire(asked(rule), actionable=True) == {
-        "code": -32002,
-        "message": "Forbidden",
-        "data": {
-            "mcp_error_code": "FORBIDDEN",
-            "details": "Device 'dev-lab-01' does not allow advanced tier operations",
-            "device_id": "dev-lab-01",
-            "tool_tier": "advanced",
-            "required_flag": "allow_advanced_writes",
-            "recovery_strategy": "user_action_required",
-            "suggestion": "Enable advanced operations by setting device flag 'allow_advanced_writes=true', "
-            "or use a different device.",
-            "next_steps": [
-                "Use registry/update to enable allow_advanced_writes flag",
-                "Use registry/list with environment filter to find devices with advanced tier enabled",
-                "Contact administrator to enable advanced tier for this device",
-            ],
-            "alternatives": [ALTERNATIVE],
-        },
-    }
-
-
-def test_a_missing_flag_in_the_words_of_the_contracts_short_example() -> None:
-    rule = LAB.requires(
-        tier="advanced",
-        flag="allow_advanced_writes",
-        title="Forbidden: {tier} tier requires {flag} flag",
-        message="Device '{name}' does not allow {tier} writes",
-        suggestion="",
-    )
-    assert wire(asked(rule)) == {
-        "code": -32002,
-        "message": "Forbidden: advanced tier requires allow_advanced_writes flag",
-        "data": {
-            "mcp_error_code": "FORBIDDEN",
-            "details": "Device 'dev-lab-01' does not allow advanced writes",
-            "device_id": "dev-lab-01",
-            "required_flag": "allow_advanced_writes",
-            "tool_tier": "advanced",
-        },
-    }
-
-
-def test_another_environment_is_the_contracts_error() -> None:
-    rule = LAB.requires(tier="advanced", flag="allow_advanced_writes", next_steps=STEPS, actions=[ALTERNATIVE])
-    for each in (rule, LAB.requires(), LAB.requires(environments=["lab"])):
-        assert wire(asked(each, "dev-prod-01")) == {
-            "code": -32002,
-            "message": "Forbidden: environment mismatch",
-            "data": {
-                "mcp_error_code": "FORBIDDEN",
-                "details": "Device environment 'prod' does not match service environment 'lab'",
-                "device_id": "dev-prod-01",
-                "device_environment": "prod",
-                "service_environment": "lab",
-            },
-        }
-
-
-def test_an_environment_in_which_the_tool_is_not_allowed() -> None:
-    error = asked(LAB.requires(environments=("staging", "dev"), next_steps=["Use the staging service."]))
-    assert wire(error) == {
-        "code": -32002,
-        "message": "Forbidden: environment mismatch",
-        "data": {
-            "mcp_error_code": "FORBIDDEN",
-            "details": "Allowed only in the environments staging, dev; this is 'lab'",
-            "device_id": "dev-lab-01",
-            "service_environment": "lab",
-            "allowed_environments": ["staging", "dev"],
-            "next_steps": ["Use the staging service."],
-        },
-    }
-
-
-def test_without_its_own_environment_the_targets_counts() -> None:
-    safety = Safety(target=lambda arguments: DEVICES[arguments["device_id"]])
-    rule = safety.requires(environments=["lab"])
-    rule.admit({"device_id": "dev-lab-01"})
-    assert asked(rule, "dev-prod-01").message == "Allowed only in the environments lab; this is 'prod'"
-
-
-def test_an_environment_that_nobody_knows_is_refused() -> None:
-    for target in (None, lambda arguments: None, lambda arguments: Target("x")):
-        error = asked(Safety(target=target).requires(environments=["lab"]))
-        assert error.message == "Allowed only in the environments lab; it is not known which one this is"
-
-
-def test_a_tier_that_the_caller_may_not_use() -> None:
-    safety = Safety(tiers=("fundamental", "advanced"), target=lambda arguments: pytest.fail("no need to look"))
-    assert wire(asked(safety.requires(tier="professional"))) == {
-        "code": -32002,
-        "message": "Forbidden",
-        "data": {
-            "mcp_error_code": "FORBIDDEN",
-            "details": "The caller may not use the professional tier; allowed: fundamental, advanced",
-            "tool_tier": "professional",
-            "allowed_tiers": ["fundamental", "advanced"],
-            "suggestion": "Use a tool of an allowed tier (fundamental, advanced), or ask an administrator for access.",
-        },
-    }
-    Safety(tiers={"advanced"}).requires(tier="advanced").admit({})
-    Safety().requires(tier="anything").admit({})
-
-
-def test_the_tiers_may_depend_on_the_call() -> None:
-    safety = Safety(tiers=lambda arguments: {"ann": ["advanced"], "bob": "advanced"}.get(arguments["user"], ()))
-    rule = safety.requires(tier="advanced")
-    rule.admit({"user": "ann"})
-    rule.admit({"user": "bob"})
-    assert "allowed: none" in refused(lambda: rule.admit({"user": "eve"})).message
-    # A part of a name is no name, and nothing is not everything.
-    assert refused(lambda: Safety(tiers=lambda _: "advanced").requires(tier="adv").admit({})).code == "FORBIDDEN"
-    nothing: Any = lambda _: None  # noqa: E731
-    assert refused(lambda: Safety(tiers=nothing).requires(tier="advanced").admit({})).code == "FORBIDDEN"
-
-
-def test_what_is_allowed_runs() -> None:
-    @LAB.requires(tier="advanced", flag="allow_advanced_writes", environments=("lab", "staging"))
-    async def reboot(device_id: str) -> str:
-        return f"{device_id} restarts"
-
-    assert asyncio.run(reboot("dev-lab-02")) == "dev-lab-02 restarts"
-
-
-@pytest.mark.parametrize("target", [None, lambda arguments: None], ids=["no target", "none found"])
-def test_a_flag_that_nothing_can_have_is_refused(target: Any) -> None:
-    error = asked(Safety(target=target).requires(tier="advanced", flag="allow_writes", message="{name}!"))
-    assert wire(error) == {
-        "code": -32002,
-        "message": "Forbidden",
-        "data": {
-            "mcp_error_code": "FORBIDDEN",
-            "details": "Flag 'allow_writes' is required, and nothing is known that has it",
-            "required_flag": "allow_writes",
-            "tool_tier": "advanced",
-        },
-    }
-
-
-def test_a_target_that_cannot_be_found_is_never_allowed() -> None:
-    with pytest.raises(KeyError, match="dev-lab-99"):
-        LAB.requires(flag="allow_writes")(lambda device_id: device_id)("dev-lab-99")
-    wrong: Any = lambda arguments: {"flags": ["allow_writes"]}  # noqa: E731
-    with pytest.raises(TypeError, match="target has to return a dict with a name; it may have name, "):
-        Safety(target=wrong).requires(flag="allow_writes").admit({})
-    none: Any = lambda arguments: "dev-lab-02"  # noqa: E731
-    with pytest.raises(TypeError, match="target has to return a dict or None, not str"):
-        Safety(target=none).requires(flag="allow_writes").admit({})
-
-
-@pytest.mark.parametrize(
-    ("flags", "on"),
-    [
-        (["allow"], True),
-        ({"allow": True}, True),
-        ("allow", True),
-        ((), False),
-        ({"allow": False}, False),
-        ({"allow": "false"}, False),
-        ({"allow": 1}, False),
-        ("allow_all", False),
-    ],
-)
-def test_only_a_flag_that_is_set_is_set(flags: Any, on: bool) -> None:
-    rule = Safety(target=lambda arguments: Target("x", flags=flags)).requires(flag="allow")
-    if on:
-        rule.admit({})
-    else:
-        assert refused(lambda: rule.admit({})).message == "Device 'x' does not have the flag 'allow'"
-
-
-def test_targets_are_values() -> None:
-    assert Target("x", flags=["b", "a"]) == Target("x", flags={"a": True, "b": True, "c": False})
-    assert len({Target("x"), Target("x", flags=[])}) == 1
-
-
-def test_other_things_than_devices() -> None:
-    safety = Safety(environment="eu", target=lambda _: Target("orders", environment="us", noun="data set"))
-    error = refused(lambda: safety.requires().admit({}))
-    assert (error.message, error.details) == (
-        "Data set environment 'us' does not match service environment 'eu'",
-        {"data_set_id": "orders", "data_set_environment": "us", "service_environment": "eu"},
-    )
-    flagged = Safety(target=lambda _: Target("orders", noun="data set")).requires(flag="writable")
-    assert refused(lambda: flagged.admit({})).suggestion == (
-        "Enable this by setting data set flag 'writable=true', or use a different data set."
-    )
-
-
-def test_the_words_may_hold_any_brace() -> None:
-    rule = LAB.requires(flag="f", message='Send {"confirm": true} for {name}, {} {other} {0.x}')
-    assert asked(rule).message == 'Send {"confirm": true} for dev-lab-01, {} {other} {0.x}'
-
-
-def test_two_safety_rules_say_both() -> None:
-    @LAB.requires(environments=["lab"], suggestion="Use the service of that environment.")
-    @LAB.requires(flag="allow_advanced_writes")
-    def reboot(device_id: str) -> str:
-        return device_id
-
-    assert refused(lambda: reboot("dev-prod-01")).suggestion == "Use the service of that environment."
-    assert refused(lambda: reboot("dev-lab-01")).details["required_flag"] == "allow_advanced_writes"
-    assert reboot("dev-lab-02") == "dev-lab-02"
-
-
-def test_safety_limits_and_rates_together() -> None:
-    clock = Clock()
-
-    @LAB.requires(flag="allow_advanced_writes")
-    @rate(2, clock=clock, key=lambda arguments: arguments["device_id"])
-    @limit(1)
-    def reboot(device_id: str) -> str:
-        return device_id
-
-    codes = []
-    for device in ["dev-lab-01", "dev-lab-02", "dev-lab-02", "dev-lab-02"]:
-        try:
-            codes.append(reboot(device))
-        except fw.ToolError as error:
-            codes.append(str(error.code))
-    assert codes == ["FORBIDDEN", "dev-lab-02", "dev-lab-02", "RATE_LIMITED"]
 
 
 # On its way out

@@ -1,1 +1,0 @@
-"""What has to hold before a tool runs: limits, rates, tiers, environments."""
