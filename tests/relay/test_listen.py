@@ -40,9 +40,9 @@ from failwell.formats import keys
 from failwell.model import Policy
 from failwell.relay import Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import read_frame, written
+from failwell.relay.runner import ANY
 from failwell.relay.state import AnswersInMemory
 from failwell.relay.web.address import RemoteServer, http_client
-from failwell.relay.web.attendant import ANY
 from failwell.relay.web.event_stream import EventReader
 from failwell.relay.web.health import unfit
 from failwell.relay.web.visit import Visit
@@ -575,25 +575,25 @@ def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
 
 
 def test_an_id_that_is_used_again_at_once_is_answered() -> None:
-    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
-    visit.attendant = SimpleNamespace(client=lambda *given: None)  # type: ignore[assignment]
+    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
+    visit.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     told = b'{"jsonrpc":"2.0","id":7,"result":{}}\n'
     key, first = visit.asks(written(asked), asked)
-    visit.tell(told, ANY)
+    visit.send(told, ANY)
     again, second = visit.asks(written(asked), asked)
     assert again == key
     # Whoever waited for the first one is done with it by now.
     visit.forget(key, first, is_cancelled=True)
-    visit.tell(told, ANY)
+    visit.send(told, ANY)
     assert (first.answer, second.answer) == (told, told)
 
 
 @pytest.mark.parametrize("id", [7, "seven"])
 def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: object) -> None:
     sent: list[Any] = []
-    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
-    visit.attendant = SimpleNamespace(client=lambda frame, *more: sent.append(read_frame(frame)))  # type: ignore[assignment]
+    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
+    visit.runner = SimpleNamespace(from_client=lambda frames, *more: sent.extend(map(read_frame, frames)))  # type: ignore[assignment]
     params = {"name": "pay_invoice", "_meta": {"progressToken": id}}
     asked = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
     exchanges = [visit.asks(written(asked), asked)[1] for _ in range(3)]
@@ -601,17 +601,17 @@ def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: obje
     assert [type(each["params"]["_meta"]["progressToken"]) for each in sent] == [type(id)] * 3
     assert len({each["id"] for each in sent}) == 3
     for each in sent:
-        visit.tell(written({"jsonrpc": "2.0", "id": each["id"], "result": {}}), ANY)
+        visit.send(written({"jsonrpc": "2.0", "id": each["id"], "result": {}}), ANY)
     assert [read_frame(each.answer or b"")["id"] for each in exchanges] == [id] * 3
 
 
 def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
-    visit = Visit("v", "", RelayLimits(), is_shared=True, say=print, left=print)
-    visit.attendant = SimpleNamespace(client=lambda *given: None)  # type: ignore[assignment]
+    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
+    visit.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     _, exchange = visit.asks(written(asked), asked)
     told = b'{"jsonrpc":"2.0","id":7,"result":{"n":' + b"9" * 5_000 + b"}}\n"
-    visit.tell(told, ANY)
+    visit.send(told, ANY)
     assert exchange.answer == told
 
 

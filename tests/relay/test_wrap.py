@@ -221,6 +221,22 @@ def test_what_a_server_says_when_it_starts_is_not_told_as_why_it_ended(tmp_path:
         assert "exit code 7: Error: the bank is closed; what" in server.text(2, "pay_invoice", id="after_1")
 
 
+@pytest.mark.parametrize("log", ["text", "json"])
+def test_what_a_server_writes_to_stderr_passes_without_its_secrets(tmp_path: Path, log: str) -> None:
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger"), "SHOP_TOKEN": "f3a9c41b77d2e6508a1b"}
+    says = (
+        "import os, runpy, sys; print('token is', os.environ['SHOP_TOKEN'], file=sys.stderr, flush=True);"
+        f"runpy.run_path({PLAIN!r}, run_name='__main__')"
+    )
+    command = [*WRAP, "--log", log, "--", sys.executable, "-S", "-c", says]
+    run = subprocess.run(command, input=b"", capture_output=True, timeout=60, env=env, check=False)
+    if log == "text":
+        assert run.stderr == b"token is [redacted]\n"
+    else:
+        told = json.loads(run.stderr)
+        assert (told["logger"], told["message"]) == ("server", "token is [redacted]")
+
+
 def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path) -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"last":1}}}'
     env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}

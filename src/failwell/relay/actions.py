@@ -59,6 +59,8 @@ class Note(NamedTuple):
     line: str
     loud: bool = False
     """Whether it is said even where nobody asked for a log."""
+    is_of_server: bool = False
+    """Whether the server wrote it to stderr."""
 
 
 Action = ToClient | ToServer | Start | StopServer | Quit | Prepare | Note

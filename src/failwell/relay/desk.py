@@ -102,6 +102,12 @@ class Desk:
         if "_calls" in self.__dict__:
             self._calls.keyed.abandon()
 
+    def hide(self, line: str) -> str:
+        """A line that the server wrote beside its answers, without the secrets in it."""
+        from failwell.redact import masked
+
+        return str(masked(self._traffic.said_aside(line)))
+
     @property
     def wakes_at(self) -> float | None:
         return self._traffic.timers.next

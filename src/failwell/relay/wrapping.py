@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from .own_secrets import OwnSecrets
     from .record import Record
+    from .runner import Runner
     from .web.bounds import RelayLimits
 
 
@@ -64,6 +67,13 @@ class Wrapping:
         env = self.env if self.command else {}
         return OwnSecrets.of(env, headers=self.headers, command=self.command, url=self.url)
 
+    def close(self) -> None:
+        """Nothing more is relayed."""
+        if self.record is not None:
+            self.record.close()
+        if self.options.keys is not None:
+            self.options.keys.close()
+
     def say(self, line: str) -> None:
         """Tell whoever runs the relay."""
         _said(self.loud, self.log, Note(line, loud=True))
@@ -78,7 +88,7 @@ def wrap(wrapping: Wrapping) -> int:
     if not hasattr(os, "fork"):
         _said(wrapping.loud, wrapping.log, Note("failwell wrap needs Linux or macOS to start a server", loud=True))
         return 2
-    from .processes import SESSION_VARIABLE, CannotStart, Child, Warden, fresh_mark
+    from .processes import SESSION_VARIABLE, CannotStart, Child, Warden, end_orphans, fresh_mark
 
     mark = fresh_mark()
     words = tuple(wrapping.command)
@@ -100,13 +110,16 @@ def wrap(wrapping: Wrapping) -> int:
         except CannotStart:
             # Said once more when the desk wants it started.
             child = None
+    import asyncio
     import random
 
     from .machine_clock import SystemClock
-    from .processes import take_in_orphans
+    from .processes import bury, take_in_orphans
 
     take_in_orphans()
     from .desk import Desk
+    from .process_server import ProcessServer
+    from .stdio import run, serve_stdio
 
     desk = Desk(options, SystemClock(), random.random)
     memory = None
@@ -116,32 +129,33 @@ def wrap(wrapping: Wrapping) -> int:
         memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.own_env)
         recall(memory, desk.session, desk.listing)
 
-    say = partial(_said, wrapping.loud, wrapping.log)
-    from .pipes import Pipes
+    def connect(runner: Runner) -> ProcessServer:
+        server = ProcessServer(runner, wrapping.command, env, wrapping.cwd, mark=mark, warden=warden, child=child)
+        # Whatever else ends was left to us by a server that is gone.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, lambda: bury((*server.pids, warden.pid)))
+        return server
 
-    relay = Pipes(
-        desk,
-        wrapping.command,
-        env,
-        wrapping.cwd,
-        say=say,
-        child=child,
-        mark=mark,
-        warden=warden,
-        witness=wrapping.record,
-    )
+    say = partial(_said, wrapping.loud, wrapping.log)
     try:
-        return relay.run()
+        return run(serve_stdio(desk, connect, log=say, witness=wrapping.record))
     finally:
-        if wrapping.record is not None:
-            wrapping.record.close()
-        if options.keys is not None:
-            options.keys.close()
+        end_orphans((warden.pid,))
+        warden.dismiss()
+        wrapping.close()
         if memory is not None:
             keep(memory, desk.session, desk.listing)
 
 
 def _said(is_verbose: bool, log: str, note: Note) -> None:
+    if note.is_of_server:
+        # It says more than anybody asked for, so that nothing waits for whoever does not read it.
+        if not select.select([], [2], [], 0)[1]:
+            return
+        if log == "json":
+            _logged({"level": "info", "message": note.line, "logger": "server"})
+        else:
+            print(note.line, file=sys.stderr, flush=True)
+        return
     if not note.loud and not is_verbose:
         return
     if log == "json":
@@ -220,10 +234,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         )
         return code
     finally:
-        if wrapping.record is not None:
-            wrapping.record.close()
-        if wrapping.options.keys is not None:
-            wrapping.options.keys.close()
+        wrapping.close()
 
 
 def _reloaded(where: Listening, say: Callable[[Note], None]) -> None:
@@ -234,12 +245,15 @@ def _reloaded(where: Listening, say: Callable[[Note], None]) -> None:
 
 def _over_http(wrapping: Wrapping) -> int:
     """The same in front of a server behind an address."""
-    import asyncio
+    import random
 
     from failwell.packages import bring
 
-    web = [bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server", "stdio")]
-    places, server, stdio = web
+    from .desk import Desk
+    from .machine_clock import SystemClock
+    from .stdio import run, serve_stdio
+
+    places, server = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server"))
     address = places.RemoteServer(wrapping.url, wrapping.headers)
     options = replace(wrapping.options, command=address.place, remote=True, headers=address.headers, url=address.url)
     told: dict[str, str] = {}
@@ -249,20 +263,16 @@ def _over_http(wrapping: Wrapping) -> int:
         options = replace(options, names=Names.of(options.events))
         told = {SESSION_HEADER: options.names.session} if options.names is not None else {}
 
-    async def run() -> int:
+    async def serve() -> int:
         async with places.http_client() as client:
-            code: int = await stdio.over_stdio(
-                options,
-                lambda attendant: server.HttpBackend(attendant, address, client, told),
-                say=partial(_said, wrapping.loud, wrapping.log),
+            return await serve_stdio(
+                Desk(options, SystemClock(), random.random),
+                lambda runner: server.HttpServer(runner, address, client, told),
+                log=partial(_said, wrapping.loud, wrapping.log),
                 witness=wrapping.record,
             )
-            return code
 
     try:
-        return asyncio.run(run())
+        return run(serve())
     finally:
-        if wrapping.record is not None:
-            wrapping.record.close()
-        if options.keys is not None:
-            options.keys.close()
+        wrapping.close()

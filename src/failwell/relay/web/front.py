@@ -15,8 +15,8 @@ from failwell.recovery import schema_of
 from failwell.relay.actions import Note
 from failwell.relay.messages import Message, params_of, read_frame, written
 from failwell.relay.request import ERA_KEY
+from failwell.relay.runner import Runner
 
-from .attendant import Attendant
 from .bounds import Gatekeeper, NotTaken, RelayLimits
 from .event_stream import PING, event
 from .exchange import Exchange
@@ -36,8 +36,8 @@ from .visit import Visit, id_of
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-Open = Callable[[Visit, Mapping[str, str]], Attendant]
-"""Makes the attendant of a visit; the headers are those that the server may be sent."""
+Open = Callable[[Visit, Mapping[str, str]], Runner]
+"""Makes the runner of a visit; the headers are those that the server may be sent."""
 
 _PARSE_ERROR, _INVALID_REQUEST, _INVALID_PARAMS, _NO_METHOD, _HEADER_MISMATCH = -32700, -32600, -32602, -32601, -32020
 # What the newer era says by the status as well.
@@ -233,7 +233,7 @@ class Front:
         self, visit: Visit, params: Mapping[str, Any], headers: Mapping[str, str], id: Any
     ) -> None:
         """What is repeated in headers has to be what stands in the body, or others would be told something else."""
-        listing = visit.attendant.desk.listing
+        listing = visit.runner.desk.listing
         if not listing.is_fresh and any(name.startswith(PARAM) for name in headers):
             await self._listed(visit, params, type(id))
         schema = schema_of(listing.known.get(str(params.get("name"))))
@@ -353,22 +353,22 @@ class Front:
         return self._opened(owner, owner, headers, is_shared=True)
 
     def _opened(self, id: str, owner: str, headers: Mapping[str, str], *, is_shared: bool) -> Visit:
-        visit = Visit(id, owner, self.limits, is_shared=is_shared, say=self._say, left=self._over)
+        visit = Visit(id, owner, self.limits, is_shared=is_shared, log=self._say, left=self._over)
         # A token that is asked for here is nobody else's business.
         login = headers.get("authorization") if not self.gatekeeper.tokens else None
-        visit.attendant = self._open_visit(visit, {} if login is None else {"authorization": login})
+        visit.runner = self._open_visit(visit, {} if login is None else {"authorization": login})
         (self.lanes if is_shared else self.visits)[id] = visit
-        visit.attendant.begin()
+        visit.runner.begin()
         if self._sweeping is None:
             self._sweep_later()
         return visit
 
     def _over(self, visit: Visit) -> None:
-        self.is_broken = self.is_broken or visit.attendant.desk.state == "failed"
+        self.is_broken = self.is_broken or visit.runner.desk.state == "failed"
         for known in (self.visits, self.lanes):
             if known.get(visit.id) is visit:
                 del known[visit.id]
-        task = asyncio.get_running_loop().create_task(visit.attendant.close())
+        task = asyncio.get_running_loop().create_task(visit.runner.close())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
@@ -391,7 +391,7 @@ class Front:
         self.is_draining = True
         for visit in [*self.visits.values(), *self.lanes.values()]:
             visit.own.close()
-            visit.attendant.drain()
+            visit.runner.drain()
 
     async def close(self) -> None:
         """End everything."""

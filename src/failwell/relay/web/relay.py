@@ -21,17 +21,17 @@ from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
 from failwell.relay.failures import command_line
 from failwell.relay.machine_clock import SystemClock
+from failwell.relay.process_server import ProcessServer
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
+from failwell.relay.runner import Runner, ServerSide, Witness
+from failwell.relay.stdio import run, serve_stdio
 
 from .address import RemoteServer, http_client
-from .attendant import Attendant, Backend, Told
 from .bounds import Gatekeeper, RelayLimits, is_loopback
-from .child import ChildBackend
 from .front import Front
 from .health import Look, unfit, unreachable
 from .metrics import RelayCollector, RelayTally, page
-from .server import HttpBackend
-from .stdio import over_stdio
+from .server import HttpServer
 from .visit import Visit
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Relay:
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
         say: Callable[[Note], None] | None = None,
-        witness: Told | None = None,
+        witness: Witness | None = None,
     ) -> None:
         self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
@@ -107,17 +107,17 @@ class Relay:
             )
         return self._front
 
-    def _connect(self, attendant: Attendant, headers: Mapping[str, str], names: Names | None = None) -> Backend:
+    def _connect(self, runner: Runner, headers: Mapping[str, str], names: Names | None = None) -> ServerSide:
         if self.address is None:
             # Each has a mark of its own, by which it is ended with all that it started.
             mark = mark_below(self._mark)
             # A server that keeps events, too, tells of the same calls.
             env = self._env if names is None else {**self._env, SESSION_VARIABLE: names.session}
-            return ChildBackend(attendant, self._command, env, self._cwd, mark=mark, warden=self._warden)
+            return ProcessServer(runner, self._command, env, self._cwd, mark=mark, warden=self._warden)
         told = headers if names is None else {**headers, SESSION_HEADER: names.session}
-        return HttpBackend(attendant, self.address, self._http(), told)
+        return HttpServer(runner, self.address, self._http(), told)
 
-    def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Attendant:
+    def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Runner:
         keys = self.options.keys
         names = self._names()
         known, shared_hold = self.options, None
@@ -136,10 +136,10 @@ class Relay:
             headers={**self.options.headers, **headers},
         )
         desk = Desk(options, SystemClock(), random.random)
-        return Attendant(
+        return Runner(
             desk,
             visit,
-            lambda attendant: self._connect(attendant, headers, names),
+            lambda runner: self._connect(runner, headers, names),
             witness=self._witness,
             counts=self.tally.counts,
         )
@@ -155,7 +155,7 @@ class Relay:
 
     async def _health(self) -> tuple[int, str, bytes]:
         front = self.app()
-        states = [visit.attendant.desk.state for visit in [*front.visits.values(), *front.lanes.values()]]
+        states = [visit.runner.desk.state for visit in [*front.visits.values(), *front.lanes.values()]]
         told: dict[str, Any] = {"sessions": len(front.visits), "draining": front.is_draining}
         if self.address is not None:
             problem = await self._look_upstream()
@@ -200,18 +200,18 @@ class Relay:
 
         names = self._names()
 
-        async def run() -> int:
+        async def serve() -> int:
             try:
-                return await over_stdio(
-                    replace(self.options, names=names),
-                    lambda attendant: self._connect(attendant, {}, names),
-                    say=self._say,
+                return await serve_stdio(
+                    Desk(replace(self.options, names=names), SystemClock(), random.random),
+                    lambda runner: self._connect(runner, {}, names),
+                    log=self._say,
                     witness=self._witness,
                 )
             finally:
                 await self.close()
 
-        return asyncio.run(run())
+        return run(serve())
 
     def listen(
         self,

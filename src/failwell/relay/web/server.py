@@ -22,9 +22,9 @@ from failwell.relay.actions import Death, ToServer
 from failwell.relay.frames import TooLong
 from failwell.relay.messages import Message, key_of, params_of, read_frame, written
 from failwell.relay.request import RelayedRequest
+from failwell.relay.runner import OWN, Origin, Runner
 
 from .address import RemoteServer, redirected, sent, start_of
-from .attendant import OWN, Attendant, Origin
 from .event_stream import EventReader, frame_of, framed
 from .headers import LAST_EVENT, SESSION, VERSION, era_in, modern_headers
 
@@ -41,17 +41,17 @@ _CANCELLED: Final = "notifications/cancelled"
 _LOGINS: Final = frozenset({401, 403})
 
 
-class HttpBackend:
+class HttpServer:
     """A server behind an address, as one client in front sees it."""
 
     def __init__(
         self,
-        attendant: Attendant,
+        runner: Runner,
         address: RemoteServer,
         client: httpx2.AsyncClient,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        self._attendant, self._address, self._client = attendant, address, client
+        self._runner, self._address, self._client = runner, address, client
         # What the operator says goes before what the client in front says.
         self._given = {**(headers or {}), **{name.lower(): value for name, value in address.headers.items()}}
         try:
@@ -71,7 +71,13 @@ class HttpBackend:
         """By which a balancer leads to the same server again."""
 
     def start(self) -> None:
-        self._attendant.started()
+        self._runner.started()
+
+    def flush(self) -> None:
+        """Each message is on its way already."""
+
+    def hold_back(self, is_full: bool) -> None:
+        """An answer is one response, which is short, or a stream that the client asked for."""
 
     def stop(self, why: str) -> None:
         """Give up the session, with everything that is under way in it."""
@@ -80,7 +86,7 @@ class HttpBackend:
         if session is not None:
             self._spawn(self._delete(session))
         death = Death(None, problem=why, is_remote=True)
-        asyncio.get_running_loop().call_soon(self._attendant.died, death)
+        asyncio.get_running_loop().call_soon(self._runner.died, death)
 
     def _hang_up(self) -> None:
         for task in [*self._posts.values(), self._listening, self._before]:
@@ -134,7 +140,7 @@ class HttpBackend:
         if task is not None:
             task.cancel()
             given_up = _unanswered("It was given up.")
-            asyncio.get_running_loop().call_soon(self._attendant.failed, key, given_up)
+            asyncio.get_running_loop().call_soon(self._runner.failed, key, given_up)
         return True
 
     async def _told(self, frame: bytes, message: Message, before: asyncio.Task[None] | None) -> None:
@@ -172,8 +178,8 @@ class HttpBackend:
             finally:
                 await response.aclose()
         except (httpx2.RequestError, httpx2.InvalidURL) as problem:
-            if self._attendant.desk.awaits(key):
-                self._attendant.failed(key, self._failure(problem))
+            if self._runner.desk.awaits(key):
+                self._runner.failed(key, self._failure(problem))
         finally:
             if self._posts.get(key) is asyncio.current_task():
                 del self._posts[key]
@@ -206,7 +212,7 @@ class HttpBackend:
     def _schema(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if method != "tools/call":
             return None
-        return schema_of(self._attendant.desk.listing.known.get(str(params.get("name"))))
+        return schema_of(self._runner.desk.listing.known.get(str(params.get("name"))))
 
     # What is answered
 
@@ -229,13 +235,13 @@ class HttpBackend:
             await self._streamed(response, key, origin, session)
         elif kind.startswith("application/json"):
             self._take(await self._body(response), key, origin, session)
-        if self._attendant.desk.awaits(key) and not self._is_closed:
+        if self._runner.desk.awaits(key) and not self._is_closed:
             words = f"The server answered {response.status_code}, and no answer will come."
             unread = kind.startswith(("application/json", "text/event-stream"))
-            self._attendant.failed(key, _unanswered("The answer broke off." if unread else words))
+            self._runner.failed(key, _unanswered("The answer broke off." if unread else words))
 
     async def _body(self, response: httpx2.Response) -> bytes | TooLong:
-        longest, size = self._attendant.desk.options.longest, 0
+        longest, size = self._runner.desk.options.longest, 0
         parts: list[bytes] = []
         async for part in response.aiter_bytes():
             size += len(part)
@@ -253,14 +259,14 @@ class HttpBackend:
                 self._version = _version_in(frame)
             if session is not None and session == self._session and _says_lost(frame):
                 self._session = None
-                self._attendant.server(frame, origin)
-                self._attendant.forgotten(b"", _unanswered("The session is gone."), is_current=True)
+                self._runner.from_server([frame], origin)
+                self._runner.forgotten(b"", _unanswered("The session is gone."), is_current=True)
                 return
-        self._attendant.server(frame, origin)
+        self._runner.from_server([frame], origin)
 
     async def _streamed(self, response: httpx2.Response, key: bytes, origin: Origin, session: str | None) -> None:
         """The events of one answer; a stream that breaks is resumed where the server says from where."""
-        events = EventReader(self._attendant.desk.options.longest)
+        events = EventReader(self._runner.desk.options.longest)
         last, pause, failures_in_row = "", _PAUSE, 0
         current = response
         while True:
@@ -272,7 +278,7 @@ class HttpBackend:
                         if event.data:
                             failures_in_row = 0
                             self._take(frame_of(event), key, origin, session)
-                    if not self._attendant.desk.awaits(key):
+                    if not self._runner.desk.awaits(key):
                         await _to_the_end(parts)
                         return
             except httpx2.RequestError:
@@ -289,7 +295,7 @@ class HttpBackend:
                 current = await self._send("GET", {**self._for_stream(self._session), LAST_EVENT: last})
             except httpx2.RequestError:
                 continue
-            events = EventReader(self._attendant.desk.options.longest)
+            events = EventReader(self._runner.desk.options.longest)
             if current.status_code != 200:
                 await current.aclose()
                 if current.status_code in (400, 404, 405):
@@ -309,22 +315,22 @@ class HttpBackend:
         session: str | None,
     ) -> None:
         if response.status_code < 400:
-            self._attendant.failed(key, redirected(response, self._address.name))
+            self._runner.failed(key, redirected(response, self._address.name))
             return
         body = await start_of(response)
         http = Http(response.status_code, dict(response.headers), body, session is not None)
         if session is not None and (lost := lost_session(http)) is not None:
             is_current = session == self._session
             self._session = None if is_current else self._session
-            self._attendant.forgotten(key, lost, is_current=is_current)
+            self._runner.forgotten(key, lost, is_current=is_current)
             return
         if http.status not in _LOGINS and (frame := _error_in(body, key, is_call=_is_call(request))) is not None:
-            self._attendant.server(frame, request if request is not None else OWN)
+            self._runner.from_server([frame], request if request is not None else OWN)
             return
         error = of_post(http)
         if http.status == 401 or (http.status == 403 and "www-authenticate" in response.headers):
             error = failures.logged_out(error, self._address.name)
-        self._attendant.failed(key, error, request, http)
+        self._runner.failed(key, error, request, http)
 
     def _failure(self, problem: Exception) -> ToolError:
         """What the transport saw when a request failed."""
@@ -348,20 +354,20 @@ class HttpBackend:
                         http = Http(response.status_code, {}, await start_of(response), in_session=True)
                         if session == self._session and (lost := lost_session(http)) is not None:
                             self._session = None
-                            self._attendant.forgotten(b"", lost, is_current=True)
+                            self._runner.forgotten(b"", lost, is_current=True)
                         return
                     kind = response.headers.get("content-type", "")
                     if response.status_code in (401, 403, 405) or (response.is_success and "event-stream" not in kind):
                         return
                     if response.is_success:
-                        events = EventReader(self._attendant.desk.options.longest)
+                        events = EventReader(self._runner.desk.options.longest)
                         async for part in response.aiter_bytes():
                             tries = 0
                             for event in events.feed(part):
                                 last = event.id or last
                                 pause = pause if event.retry is None else event.retry / 1000
                                 if event.data:
-                                    self._attendant.server(frame_of(event), OWN)
+                                    self._runner.from_server([frame_of(event)], OWN)
                 finally:
                     await response.aclose()
             tries += 1

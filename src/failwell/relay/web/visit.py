@@ -18,9 +18,9 @@ from failwell.relay.messages import (
     written,
 )
 from failwell.relay.own_ids import OwnIds
+from failwell.relay.runner import ANY, Origin, Runner
 from failwell.relay.session import notification
 
-from .attendant import ANY, Attendant, Origin
 from .bounds import NotTaken, RelayLimits
 from .exchange import Exchange
 
@@ -43,7 +43,7 @@ class Visit:
         limits: RelayLimits,
         *,
         is_shared: bool,
-        say: Callable[[Note], None],
+        log: Callable[[Note], None],
         left: Callable[[Visit], None],
     ) -> None:
         self.id, self.owner, self.is_shared = id, owner, is_shared
@@ -51,12 +51,12 @@ class Visit:
         """The requests without an answer, by the ids that the desk knows them by."""
         self.own = Exchange(most=limits.buffer)
         """The client's open stream."""
-        self.is_attached = False
+        self.is_attached = self.is_full = False
         self.seen_at = time.monotonic()
         self.is_over = False
         self.version: str | None = None
-        self.say = say
-        self.attendant: Attendant
+        self.log = log
+        self.runner: Runner
         self._limits, self._left = limits, left
         self._tokens: dict[bytes, Exchange] = {}
         self._own_ids = OwnIds()
@@ -82,7 +82,7 @@ class Visit:
             self._tokens[key_of(token)] = exchange
         self.open[key] = exchange
         self.seen_at = time.monotonic()
-        self.attendant.client(frame, trace)
+        self.runner.from_client([frame], trace)
         return key, exchange
 
     def new_id(self, like: type) -> int | str:
@@ -92,7 +92,7 @@ class Visit:
     def says(self, frame: bytes) -> None:
         """A notification or an answer of the client."""
         self.seen_at = time.monotonic()
-        self.attendant.client(frame)
+        self.runner.from_client([frame])
 
     def forget(self, key: bytes, exchange: Exchange, *, is_cancelled: bool) -> None:
         """Nobody waits for an answer any more."""
@@ -104,11 +104,11 @@ class Visit:
         if self._tokens:
             self._tokens = {token: each for token, each in self._tokens.items() if each is not exchange}
         if is_open and is_cancelled and not self.is_over:
-            self.attendant.client(notification("notifications/cancelled", {"requestId": read_frame(key)}))
+            self.runner.from_client([notification("notifications/cancelled", {"requestId": read_frame(key)})])
 
     # What the desk tells
 
-    def tell(self, frame: bytes, origin: Origin) -> None:
+    def send(self, frame: bytes, origin: Origin) -> None:
         key = large_success(frame)
         message = None if key is not None else read_frame(frame)
         if key is None and isinstance(message, dict) and "method" not in message:
@@ -175,6 +175,9 @@ class Visit:
         exchange = self.open.get(request.own_key)
         if exchange is not None:
             exchange.http = http
+
+    def flush(self) -> None:
+        """What was sent waits for its answer to be read."""
 
     def ended(self, code: int) -> None:
         self.over()
