@@ -8,7 +8,6 @@ import sys
 from typing import Annotated, Any
 
 import app
-import mcp_types
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -55,24 +54,6 @@ def mcpserver() -> Any:
     return server
 
 
-def lowlevel() -> Any:
-    from mcp.server.context import ServerRequestContext
-    from mcp.server.lowlevel import Server
-
-    async def list_tools(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
-        tool = mcp_types.Tool(name="echo", input_schema={"type": "object", "properties": {"text": {"type": "string"}}})
-        return mcp_types.ListToolsResult(tools=[tool])
-
-    async def call_tool(ctx: Any, params: Any) -> mcp_types.CallToolResult:
-        if params.name != "echo":
-            raise ValueError(f"Unknown tool: {params.name}")
-        return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=params.arguments["text"])])
-
-    server = Server(app.NAME, version=app.VERSION, on_list_tools=list_tools, on_call_tool=call_tool)
-    projects(ServerRequestContext).add_to(server)
-    return server
-
-
 def fastmcp() -> Any:
     from fastmcp import Context, FastMCP
 
@@ -82,7 +63,7 @@ def fastmcp() -> Any:
 
 
 if __name__ == "__main__":
-    app.SERVERS.update(mcpserver=mcpserver, lowlevel=lowlevel, fastmcp=fastmcp)
+    app.SERVERS.update(mcpserver=mcpserver, fastmcp=fastmcp)
     if sys.argv[1] == "nursery":
         app.nurse(sys.argv[2])
     else:

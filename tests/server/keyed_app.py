@@ -108,7 +108,9 @@ def fail(book: str, how: str):
 TOOLS = (pay, pay_typed, look, bare, rare, slow, die, ask, fail)
 
 
-def ledger(server: Any) -> Any:
+def ledger(framework: str, server: Any) -> Any:
+    if framework == "lowlevel":
+        return server
     group = Group("ledger", description="Keep a ledger.")
     group.action("add", description="Add a line.")(pay)
     group.action("look", description="Look.", annotations=ToolAnnotations(read_only_hint=True))(look)
@@ -151,7 +153,7 @@ def serve(arguments: list[str]) -> None:
     place = arguments.index("--options") + 1
     options = json.loads(arguments[place])
     make = authorised if options.pop("auth", False) else lambda framework: MAKERS[framework]()
-    app.SERVERS.update({name: lambda name=name: ledger(make(name)) for name in MAKERS})
+    app.SERVERS.update({name: lambda name=name: ledger(name, make(name)) for name in MAKERS})
     install = failwell.server.install
 
     def installed(server: Any, **given: Any) -> Any:

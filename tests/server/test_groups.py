@@ -10,7 +10,6 @@ import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,13 +21,11 @@ import mcp_types
 import pytest
 import wire
 from mcp.server import MCPServer
-from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError as DeliberateError
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, create_model
-from wire import ERAS, MODERN, SERVERS, TRANSPORTS, Client, Nursery, Wanted, connected
+from wire import ERAS, MODERN, TRANSPORTS, Client, Nursery, Wanted, connected
 
 import failwell as fw
 import failwell.server
@@ -40,10 +37,10 @@ from recorded import one
 
 MAKERS: dict[str, Callable[[], Any]] = {
     "mcpserver": lambda: MCPServer("test", log_level="CRITICAL"),
-    "lowlevel": lambda: Server("test"),
     "fastmcp": lambda: fastmcp.FastMCP("test"),
 }
-CONTEXTS: dict[str, Any] = {"mcpserver": Context, "lowlevel": ServerRequestContext, "fastmcp": fastmcp.Context}
+CONTEXTS: dict[str, Any] = {"mcpserver": Context, "fastmcp": fastmcp.Context}
+SERVERS = tuple(MAKERS)
 
 
 @pytest.fixture(params=MAKERS)
@@ -270,9 +267,8 @@ MISUSES: dict[str, tuple[Callable[[Group], object], type[Exception], str]] = {
     "positional": (lambda group: group.action()(positional), TypeError, "takes positional-only"),
     "no function": (lambda group: group.action("five")(5), TypeError, "An action is a function, not 5"),  # type: ignore[type-var]
     "nested": (lambda group: group.action("more")(small("more")), TypeError, "A group cannot be an action"),  # type: ignore[type-var]
-    "nested bare": (lambda group: group.action(small("more")), TypeError, "A group cannot be an action"),  # type: ignore[arg-type]
     "no actions": (lambda group: Group("empty").add_to(MAKERS["mcpserver"]()), ValueError, "has no actions; define"),
-    "no server": (lambda group: group.add_to(object()), TypeError, "takes an MCPServer, a low-level mcp Server or a"),
+    "no server": (lambda group: group.add_to(object()), TypeError, "takes an MCPServer or a FastMCP"),
 }  # fmt: skip
 
 
@@ -313,7 +309,7 @@ def test_one_group_on_several_servers() -> None:
     servers = [make() for make in MAKERS.values()]
     for server in servers:
         group.add_to(server)
-    assert [call(server, {"action": "delete", "id": "7"}).content[0].text for server in servers] == ["delete 7"] * 3
+    assert [call(server, {"action": "delete", "id": "7"}).content[0].text for server in servers] == ["delete 7"] * 2
 
 
 def test_a_function_stays_what_it_was() -> None:
@@ -330,11 +326,10 @@ def test_a_function_stays_what_it_was() -> None:
 
 def test_how_adapters_find_the_group() -> None:
     group = small()
-    ours, low, fast = (make() for make in MAKERS.values())
-    for server in (ours, low, fast):
+    ours, fast = (make() for make in MAKERS.values())
+    for server in (ours, fast):
         group.add_to(server)
     assert ours._tool_manager.get_tool("projects").fn.__failwell_group__ is group
-    assert low._failwell_groups == {"projects": group}
     assert asyncio.run(fast.get_tool("projects")).fn.__failwell_group__ is group
 
 
@@ -498,7 +493,7 @@ def test_a_flat_schema_requires_what_all_actions_require() -> None:
     group = Group("projects", schema="flat")
     group.action("open")(lambda id: id)
     group.action("close")(lambda id, force=False: id)
-    server = MAKERS["lowlevel"]()
+    server = MAKERS["mcpserver"]()
     group.add_to(server)
     schema = listed(server)["projects"].input_schema
     assert schema["required"] == ["action", "id"]
@@ -570,12 +565,6 @@ def returning(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
-@dataclass
-class Point:
-    x: int
-    y: int
-
-
 def test_returned_values_and_failures(framework: str) -> None:
     group = Group("projects")
     values: dict[str, Any] = {
@@ -599,27 +588,6 @@ def test_returned_values_and_failures(framework: str) -> None:
     }
     assert canonical(answers["err"])["message"] == "No such project."
     assert canonical(answers["error"])["kind"] == "conflict"
-
-
-def test_plain_results_on_the_low_level_server() -> None:
-    group = Group("projects")
-    values: dict[str, tuple[Any, list[str], Any]] = {
-        "dict": ({"a": [1, None]}, ['{"a":[1,null]}'], {"a": [1, None]}),
-        "model": (group_app.Member(email="e"), ['{"email":"e","role":"guest"}'], {"email": "e", "role": "guest"}),
-        "dataclass": (Point(1, 2), ['{"x":1,"y":2}'], {"x": 1, "y": 2}),
-        "list": ([1, "ü"], ['[1,"ü"]'], None),
-        "empty": ([], ["[]"], None),
-        "number": (5, ["5"], None),
-        "none": (None, [], None),
-        "blocks": ([mcp_types.TextContent(type="text", text=each) for each in "ab"], ["a", "b"], None),
-    }
-    for name, (value, _, _) in values.items():
-        group.action(name)(returning(value))
-    server = MAKERS["lowlevel"]()
-    group.add_to(server)
-    for name, (_, texts, structured) in values.items():
-        result = call(server, {"action": name})
-        assert ([block.text for block in result.content], result.structured_content) == (texts, structured), name
 
 
 @pytest.mark.checklist(162)
@@ -704,94 +672,6 @@ def test_a_crash_names_the_action(framework: str) -> None:
     error = canonical(call(server, {"action": "crash"}))
     assert error["message"] == (CRASH_SHOWN if framework == "fastmcp" else CRASH_HIDDEN).format(reason="none")
     assert (error["tool"], error["action"], error.get("effect")) == ("projects", "crash", None)
-
-
-async def list_echo(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
-    return mcp_types.ListToolsResult(tools=[mcp_types.Tool(name="echo", input_schema={"type": "object"})])
-
-
-async def call_echo(ctx: Any, params: Any) -> mcp_types.CallToolResult:
-    if params.name != "echo":
-        raise ValueError(f"Unknown tool: {params.name}")
-    return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text="echo")])
-
-
-def handle(server: Server[Any]) -> None:
-    server.add_request_handler("tools/list", mcp_types.PaginatedRequestParams, list_echo)
-    server.add_request_handler("tools/call", mcp_types.CallToolRequestParams, call_echo)
-
-
-STEPS: dict[str, Callable[[Any], object]] = {
-    "add": lambda server: group_app.projects(ServerRequestContext).add_to(server),
-    "handle": handle,
-    "install": failwell.server.install,
-}
-
-
-@pytest.mark.parametrize("order", [pytest.param(order, id=" ".join(order)) for order in itertools.permutations(STEPS)])
-def test_the_order_does_not_matter(order: tuple[str, ...]) -> None:
-    server = MAKERS["lowlevel"]()
-    for step in order:
-        STEPS[step](server)
-    assert list(listed(server)) == ["echo", "projects"]
-    assert call(server, {}, "echo").content[0].text == "echo"
-    assert call(server, {"action": "delete", "id": "7"}).content[0].text == "delete 7"
-    assert canonical(call(server, {"action": "lst"}))["code"] == "UNKNOWN_ACTION"
-    assert canonical(call(server, {"action": "crash"}))["message"].startswith("[projects/crash] ")
-    assert canonical(call(server, {}, "project"))["code"] == "UNKNOWN_TOOL"
-
-
-@pytest.mark.parametrize("order", ["add install", "install add"])
-def test_without_any_handler_of_its_own(order: str) -> None:
-    server = MAKERS["lowlevel"]()
-    assert server.get_capabilities().tools is None
-    for step in order.split():
-        STEPS[step](server)
-    assert server.get_capabilities().tools is not None
-    assert list(listed(server)) == ["projects"]
-    assert call(server, {"action": "list", "limit": 1}).content[0].text == '["apollo"]'
-    error = canonical(call(server, {}, "project"))
-    assert (error["code"], error["suggestion"]) == ("UNKNOWN_TOOL", "Did you mean 'projects'?")
-
-
-def test_a_handler_that_is_replaced_is_no_longer_asked() -> None:
-    server = Server("test", on_list_tools=list_echo, on_call_tool=call_echo)
-    small().add_to(server)
-
-    async def nothing(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=[])
-
-    server.add_request_handler("tools/list", mcp_types.PaginatedRequestParams, nothing)
-    assert list(listed(server)) == ["projects"]
-
-
-def test_a_tool_of_the_same_name_is_hidden_by_the_group() -> None:
-    server = Server("test", on_list_tools=list_echo, on_call_tool=call_echo)
-    small("echo").add_to(server)
-    tools = asked(server, lambda client: client.list_tools()).tools
-    assert [(tool.name, "oneOf" in tool.input_schema) for tool in tools] == [("echo", True)]
-    assert call(server, {"action": "list"}, "echo").content[0].text == "done"
-
-
-def test_pages_have_the_group_once() -> None:
-    async def pages(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
-        number = int(params.cursor or 0)
-        tool = mcp_types.Tool(name=f"t{number}", input_schema={"type": "object"})
-        return mcp_types.ListToolsResult(tools=[tool], next_cursor=str(number + 1) if number < 2 else None)
-
-    server = Server("test", on_list_tools=pages, on_call_tool=call_echo)
-    small().add_to(server)
-
-    async def names(client: mcp.Client) -> list[str]:
-        found, cursor = [], None
-        while True:
-            page = await client.list_tools(cursor=cursor)
-            found += [tool.name for tool in page.tools]
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
-
-    assert asked(server, names) == ["t0", "projects", "t1", "t2"]
 
 
 FORMATS = ("text", "xml")
@@ -950,7 +830,6 @@ WORKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
                 "content": [{"type": "text", "text": "apollo"}, {"type": "text", "text": "gemini"}],
                 "structuredContent": {"result": ["apollo", "gemini"]},
             },
-            "lowlevel": {"content": [{"type": "text", "text": '["apollo","gemini"]'}]},
             "fastmcp": {
                 "content": [{"type": "text", "text": '["apollo","gemini"]'}],
                 "structuredContent": {"result": ["apollo", "gemini"]},
@@ -963,10 +842,6 @@ WORKING: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {
             "mcpserver": {
                 "content": [{"type": "text", "text": '{\n  "created": "x",\n  "by": "Context",\n  "members": 1\n}'}]
-            },
-            "lowlevel": {
-                "content": [{"type": "text", "text": '{"created":"x","by":"ServerRequestContext","members":1}'}],
-                "structuredContent": {"created": "x", "by": "ServerRequestContext", "members": 1},
             },
             "fastmcp": {
                 "content": [{"type": "text", "text": '{"created":"x","by":"Context","members":1}'}],
@@ -1107,14 +982,6 @@ def test_the_listing_on_the_wire(wires: Wires, server: str, transport: str, era:
     for form in FORMATS:
         client = wires[server, transport, era, form]
         tools = client.ask("tools/list", {}, id="list").value["result"]["tools"]
-        assert [tool["name"] for tool in tools] == (["echo", "projects"] if server == "lowlevel" else ["projects"])
+        assert [tool["name"] for tool in tools] == ["projects"]
         assert tools[-1] == entry_of(server)
         assert "tools" in client.opening.value["result"]["capabilities"]
-
-
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("transport", TRANSPORTS)
-def test_other_tools_on_the_wire(wires: Wires, transport: str, era: str) -> None:
-    client = wires["lowlevel", transport, era, "text"]
-    value = client.ask("tools/call", {"name": "echo", "arguments": {"text": "hi"}}, id="echo").value
-    assert value == whole({"content": [{"type": "text", "text": "hi"}], "isError": False}, era)

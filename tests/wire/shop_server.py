@@ -321,14 +321,10 @@ def grouped(framework: str) -> Any:
         from mcp.server import MCPServer
 
         server: Any = MCPServer("shop", log_level="CRITICAL")
-    elif framework == "fastmcp":
+    else:
         from fastmcp import FastMCP
 
         server = FastMCP("shop")
-    else:
-        from mcp.server.lowlevel import Server
-
-        server = Server("shop")
     group.add_to(server)
     return server
 

@@ -36,7 +36,6 @@ SERVERS: Final[dict[str, tuple[str, str, Json]]] = {
 }
 GROUPS: Final[dict[str, tuple[str, str, Json]]] = {
     "mcpserver group": ("mcpserver-group", "stdio", {"show_text": True}),
-    "lowlevel group": ("lowlevel-group", "stdio", {"show_text": True}),
     "fastmcp group": ("fastmcp-group", "stdio", {}),
 }
 IN_DOUBT: Final = ("unknown", "partial", "done")

@@ -10,7 +10,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from failwell.model import Declared
 from failwell.readers import DEFAULT, Table
-from failwell.server import ROUTING, functions_of, group_of, groups_of, installed_on, published, ruled, said_of
+from failwell.server import ROUTING, functions_of, group_of, installed_on, published, ruled, said_of
 
 _MOST_PAGES: Final = 100
 
@@ -47,7 +47,7 @@ async def of_server(server: Any) -> ServerTools:
     found = []
     for tool in tools:
         function = await _function(server, tool.name)
-        group = group_of(function) if function is not None else groups_of(server).get(tool.name)
+        group = None if function is None else group_of(function)
         actions = () if group is None else group.actions.values()
         functions = tuple(action.fn for action in actions) or functions_of(function)
         named = {code for rule in (*rules.get("*", ()), *rules.get(tool.name, ())) for code in rule.codes}

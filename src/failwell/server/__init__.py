@@ -77,7 +77,6 @@ _LATER: Final = {
 _INTERNAL: Final = {
     **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
     "group_of": ".served_call",
-    "groups_of": ".groups.group",
     "gate_of": ".served_call",
     "installed_on": ".",
 }

@@ -18,7 +18,6 @@ from failwell.observe import UNKNOWN
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.extras import note
-from failwell.server.groups.group import Group, groups_of
 from failwell.server.served_call import (
     EXTENSION,
     Facts,
@@ -147,16 +146,14 @@ class ServedTools:
             known = self.known(ctx, name)
             if known is None:
                 return looked_up(call, params)
-            group = groups_of(self._server).get(name)
-            return boundary.handle(call, _LowlevelCall(self, handler, call, params, known, group))
+            return boundary.handle(call, _LowlevelCall(self, handler, call, params, known))
 
         async def looked_up(call: ServedCall, params: CallToolRequestParams) -> Any:
             await self.list_anew(call.request)
             tool = self.known(call.request, call.tool)
             if tool is None:
                 call.counted = UNKNOWN
-            group = groups_of(self._server).get(call.tool)
-            return await boundary.handle(call, _LowlevelCall(self, handler, call, params, tool, group))
+            return await boundary.handle(call, _LowlevelCall(self, handler, call, params, tool))
 
         return guarded
 
@@ -197,7 +194,7 @@ class ServedTools:
 class _LowlevelCall(FrameworkCall):
     """A call of a tool that a low-level server lists, or does not."""
 
-    __slots__ = ("_call", "_group", "_handler", "_params", "_tool", "_tools")
+    __slots__ = ("_call", "_handler", "_params", "_tool", "_tools")
 
     def __init__(
         self,
@@ -206,17 +203,12 @@ class _LowlevelCall(FrameworkCall):
         call: ServedCall,
         params: CallToolRequestParams,
         tool: CheckedTool | None,
-        group: Group | None,
     ) -> None:
-        if group is not None and tool is not None:
-            # It looks at its arguments itself, once it knows the action.
-            tool = replace(tool, known=None, arguments=None)
         self._tools = tools
         self._handler = handler
         self._call = call
         self._params = params
         self._tool = tool
-        self._group = group
 
     async def run(self, arguments: dict[str, Any]) -> Any:
         tool, params, tools = self._tool, self._params, self._tools
@@ -237,13 +229,11 @@ class _LowlevelCall(FrameworkCall):
         return result
 
     async def facts(self) -> Facts:
-        if self._group is not None:
-            return self._group.facts(self._call.arguments)
         return self._tool.facts if self._tool is not None else Facts(self._call.tool)
 
     async def read(self, raised: BaseException) -> Failed:
         call, tools = self._call, self._tools
-        if self._tool is None and self._group is None and (known := tools.all()) and could_mean_unknown(raised):
+        if self._tool is None and (known := tools.all()) and could_mean_unknown(raised):
             return tools.boundary.no_such_tool(call, [each.name for each in known], raised)
         call.counted = call.tool
         return tools.boundary.read(raised, await self.facts(), call.arguments, era=call.era)

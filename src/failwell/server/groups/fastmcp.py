@@ -16,13 +16,13 @@ from failwell.formats import render
 from failwell.model import ToolError
 from failwell.server.replies import converted
 
-from .group import Group, entry, taken
+from .group import Group, entry, name_taken
 
 
 def bind(group: Group, server: FastMCP[Any]) -> None:
     components = server._local_provider._components.values()
     if any(isinstance(each, Tool) and each.name == group.name for each in components):
-        raise taken(group)
+        raise name_taken(group)
     tools = {name: _ActionTool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
     bound = group.bound({name: tool.parameters for name, tool in tools.items()})
     server.add_tool(

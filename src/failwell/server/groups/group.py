@@ -35,21 +35,17 @@ from failwell.schema import (
 )
 from failwell.server.served_call import GROUP, Facts
 
-from .group_schemas import SHAPES, alone
+from .group_schemas import SHAPES, action_schema
 
 if TYPE_CHECKING:
     from mcp_types import ToolAnnotations
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-GROUPS: Final = "_failwell_groups"
-"""Where a low-level server has its groups, by name."""
-
 # By name, so that nothing is imported that the server did not import itself.
 _BINDINGS: Final = {
     "fastmcp.server.server.FastMCP": ".fastmcp",
     "mcp.server.mcpserver.server.MCPServer": ".mcpserver",
-    "mcp.server.lowlevel.server.Server": ".lowlevel",
     # What MCPServer was called in version 1 of the SDK: who has it hears which version is needed.
     "mcp.server.fastmcp.server.FastMCP": ".mcpserver",
 }
@@ -62,26 +58,27 @@ _UNNAMEABLE: Final = {
 _MOST_OPTIONS: Final = 25
 _JSON_TYPES: Final = ((bool, "boolean"), ((int, float), "number"), ((list, tuple), "array"), (type(None), "null"))
 
-# The contract's texts: what is wrong, and what to do. The second row is the contract's own implementation's.
+# By code, in the contract's texts: what is wrong, and what to do (the second row is the contract's own
+# implementation's); then the rule, and the words of other validation errors.
 _ROUTING: Final = {
     "MISSING_DISCRIMINATOR": (
         'The required field "{field}" is missing.',
         'Add the "{field}" field and call the tool again.',
+        "required",
+        "Required",
     ),
     "INVALID_DISCRIMINATOR": (
         'Discriminator field "{field}" must be a string, got {sent}.',
         'Set "{field}" to one of the available actions as a string.',
+        "type",
+        "Expected string, received {sent}",
     ),
     "UNKNOWN_ACTION": (
         'The {field} "{sent}" does not exist.',
         "Choose a valid {field} from available_actions and call the tool again.",
+        "enum",
+        "Invalid enum value",
     ),
-}
-# The same about the argument: the rule, and the words of the other validation errors.
-_RULES: Final = {
-    "MISSING_DISCRIMINATOR": ("required", "Required"),
-    "INVALID_DISCRIMINATOR": ("type", "Expected string, received {sent}"),
-    "UNKNOWN_ACTION": ("enum", "Invalid enum value"),
 }
 
 
@@ -132,26 +129,31 @@ class Group:
         self, name: str | None = None, *, description: str | None = None, annotations: ToolAnnotations | None = None
     ) -> Callable[[F], F]:
         """Make a function an action, by its own name or another one. The function itself stays what it is."""
-        if isinstance(name, Group):
-            raise TypeError(_nested(name))
         if name is not None and not isinstance(name, str):
             raise TypeError(f"The name of an action is a text, not {name!r}; write @{self.name}.action().")
 
         def register(fn: F) -> F:
-            made = self._made(fn, name, description, annotations)
-            self.actions[made.name] = made
+            if isinstance(fn, Group):
+                raise TypeError(f"A group cannot be an action; call add_to(server) on {fn.name!r}, too.")
+            if not callable(fn):
+                raise TypeError(f"An action is a function, not {fn!r}.")
+            if self._listed:
+                raise ValueError(f"The group {self.name!r} is on a server already; define its actions before add_to().")
+            called = self._checked(getattr(fn, "__name__", "") if name is None else name)
+            for parameter in inspect.signature(fn).parameters.values():
+                if parameter.kind in _UNNAMEABLE:
+                    raise TypeError(
+                        f"The action {called!r} takes {_UNNAMEABLE[parameter.kind]} ({parameter.name}), but is called "
+                        f"with named arguments; name each parameter."
+                    )
+            told = inspect.getdoc(fn) or "" if description is None else description
+            self.actions[called] = GroupAction(called, _awaitable(fn), told.strip(), annotations)
             return fn
 
         return register
 
-    def _made(self, fn: Any, name: str | None, description: str | None, annotations: Any) -> GroupAction:
-        if isinstance(fn, Group):
-            raise TypeError(_nested(fn))
-        if not callable(fn):
-            raise TypeError(f"An action is a function, not {fn!r}.")
-        if self._listed:
-            raise ValueError(f"The group {self.name!r} is on a server already; define its actions before add_to().")
-        called = getattr(fn, "__name__", "") if name is None else name
+    def _checked(self, called: str) -> str:
+        """The name of a new action."""
         if called == "<lambda>" or not called.strip():
             raise ValueError(f"An action needs a name; write @{self.name}.action('a_name').")
         if called != called.strip() or "," in called or not called.isprintable():
@@ -161,25 +163,16 @@ class Group:
             )
         if called in self.actions:
             raise ValueError(f"The group {self.name!r} has an action {called!r} already; give this one another name.")
-        for parameter in inspect.signature(fn).parameters.values():
-            if parameter.kind in _UNNAMEABLE:
-                raise TypeError(
-                    f"The action {called!r} takes {_UNNAMEABLE[parameter.kind]} ({parameter.name}), but is called "
-                    f"with named arguments; name each parameter."
-                )
-        told = inspect.getdoc(fn) or "" if description is None else description
-        return GroupAction(called, _awaitable(fn), told.strip(), annotations)
+        return called
 
     def add_to(self, server: Any) -> Self:
-        """List the group as one tool of an MCPServer, a low-level `mcp` Server or a FastMCP; gives the group back."""
+        """List the group as one tool of an MCPServer or a FastMCP; gives the group back."""
         if not self.actions:
             raise ValueError(f"The group {self.name!r} has no actions; define one with @{self.name}.action() first.")
         names = [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
         binding = next((_BINDINGS[name] for name in names if name in _BINDINGS), None)
         if binding is None:
-            raise TypeError(
-                f"add_to() takes an MCPServer, a low-level mcp Server or a FastMCP, not {type(server).__name__}."
-            )
+            raise TypeError(f"add_to() takes an MCPServer or a FastMCP, not {type(server).__name__}.")
         # What each is built on has these types; an older one has none for what a group lists.
         bring("mcp_types", "Group.add_to()", "fastmcp" if binding == ".fastmcp" else "mcp")
         import_module(binding, __package__).bind(self, server)
@@ -189,7 +182,10 @@ class Group:
     @property
     def description(self) -> str:
         """What is listed: the group's own words, and a line for each action."""
-        lines = [f"- {each.name}: {_first_line(each.description)}".rstrip(": ") for each in self.actions.values()]
+        lines = [
+            f"- {each.name}: {each.description.partition(chr(10))[0].strip()}".rstrip(": ")
+            for each in self.actions.values()
+        ]
         return "\n".join([*([self._description, ""] if self._description else []), "Actions:", *lines])
 
     @property
@@ -209,12 +205,9 @@ class Group:
 
     def facts(self, arguments: Mapping[str, Any] | None = None) -> Facts:
         """What the server says about the action that a call is about; about the group if nobody can tell which."""
-        chosen = self._chosen(arguments)
-        return self._facts.get(chosen) or self._fact(chosen, None)
-
-    def _chosen(self, arguments: Mapping[str, Any] | None) -> str | None:
         name = arguments.get(self.discriminator) if isinstance(arguments, Mapping) else None
-        return name if isinstance(name, str) and name in self.actions else None
+        chosen = name if isinstance(name, str) and name in self.actions else None
+        return self._facts.get(chosen) or self._fact(chosen, None)
 
     def _fact(self, action: str | None, schema: Schema | None) -> Facts:
         if action is None:
@@ -225,7 +218,9 @@ class Group:
     def bound(self, schemas: Mapping[str, Schema]) -> Bound:
         """The group with the schemas that a framework made of its actions' signatures."""
         field = self.discriminator
-        called = {name: alone(field, name, schemas[name], each.description) for name, each in self.actions.items()}
+        called = {
+            name: action_schema(field, name, schemas[name], each.description) for name, each in self.actions.items()
+        }
         listed = SHAPES[self._shape](field, called)
         self._facts = {None: self._fact(None, listed)} | {name: self._fact(name, each) for name, each in called.items()}
         return Bound(self, schemas, listed)
@@ -240,7 +235,8 @@ class Group:
 
     def _misnamed(self, sent: object) -> ToolError:
         if not isinstance(sent, str):
-            return self._refused("INVALID_DISCRIMINATOR", _json_type(sent))
+            name = next((name for kind, name in _JSON_TYPES if isinstance(sent, kind)), "object")
+            return self._refused("INVALID_DISCRIMINATOR", name)
         meant = nearest(sent, self.actions)
         certain = as_option(sent, list(self.actions))
         return self._refused(
@@ -264,15 +260,14 @@ class Group:
 
     def _refused(self, code: str, sent: str, hint: str | None = None, patch: Patch | None = None) -> ToolError:
         field = self.discriminator
-        message, recovery = (text.format(field=field, sent=sent) for text in _ROUTING[code])
-        rule, words = _RULES[code]
+        message, recovery, rule, words = (text.format(field=field, sent=sent) for text in _ROUTING[code])
         return ToolError(
             message,
             code=code,
             tool=self.name,
             suggestion=f"{hint} {recovery}" if hint else recovery,
             actions=[Action(self.name, arguments={field: name}) for name in self.actions],
-            fields=[FieldError((field,), words.format(sent=sent), options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
+            fields=[FieldError((field,), words, options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
             patch=[patch] if patch else [],
         )
 
@@ -289,12 +284,12 @@ class Bound:
         """The action, and the arguments that are its own: with the discriminator only if it has one of that name."""
         group = self.group
         name = group.routed(arguments)
-        keeps = group.discriminator in self._known(name)
+        keeps = group.discriminator in properties_of(self._schemas[name])
         return name, {key: value for key, value in arguments.items() if keeps or key != group.discriminator}
 
     def has(self, action: str, arguments: Mapping[str, Any]) -> bool:
         """Whether the action has all these arguments."""
-        return arguments.keys() <= self._known(action).keys()
+        return arguments.keys() <= properties_of(self._schemas[action]).keys()
 
     def refusal(self, action: str, arguments: Mapping[str, Any], rejected: Exception | None) -> ToolError:
         """What is wrong with the arguments of an action: what a validator says, and the names that it does not have."""
@@ -303,9 +298,6 @@ class Bound:
         error = invalid(*found, check_names(arguments, schema), tool=self.group.name, action=action)
         error.__cause__ = rejected
         return error.replace(sent=shown_arguments({self.group.discriminator: action, **arguments}, schema))
-
-    def _known(self, action: str) -> Mapping[str, Any]:
-        return properties_of(self._schemas[action])
 
 
 def entry(group: Group) -> Callable[..., Any]:
@@ -319,16 +311,8 @@ def entry(group: Group) -> Callable[..., Any]:
     return grouped
 
 
-def taken(group: Group) -> ValueError:
+def name_taken(group: Group) -> ValueError:
     return ValueError(f"The server has a tool {group.name!r} already; give the group another name.")
-
-
-def _first_line(text: str) -> str:
-    return text.partition("\n")[0].strip()
-
-
-def _nested(group: Group) -> str:
-    return f"A group cannot be an action of another one; call add_to(server) on {group.name!r}, too."
 
 
 def _awaitable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -344,10 +328,6 @@ def _awaitable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return awaited
 
 
-def _json_type(value: object) -> str:
-    return next((name for kind, name in _JSON_TYPES if isinstance(value, kind)), "object")
-
-
 def _all(hints: Iterable[bool | None]) -> bool | None:
     known = [*hints]
     return True if all(known) else False if False in known else None
@@ -356,8 +336,3 @@ def _all(hints: Iterable[bool | None]) -> bool | None:
 def _any(hints: Iterable[bool | None]) -> bool | None:
     known = [*hints]
     return True if any(known) else None if None in known else False
-
-
-def groups_of(server: object) -> Mapping[str, Group]:
-    """The groups of a low-level server, by the names of their tools."""
-    return getattr(server, GROUPS, {})

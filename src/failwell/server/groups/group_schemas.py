@@ -13,83 +13,66 @@ _MAPS: Final = frozenset({"properties", "patternProperties", "dependentSchemas",
 _DATA: Final = frozenset({"const", "default", "enum", "examples"})
 
 
-def alone(field: str, action: str, schema: Schema, description: str = "") -> dict[str, Any]:
+def action_schema(field: str, action: str, schema: Schema, description: str = "") -> dict[str, Any]:
     """One action as it is called: its own arguments, and the discriminator that chooses it."""
     others = {name: node for name, node in properties_of(schema).items() if name != field}
-    made: dict[str, Any] = {"title": action}
-    if description:
-        made["description"] = description
-    made |= {
+    return {
+        "title": action,
+        **({"description": description} if description else {}),
         "type": "object",
         "properties": {field: {"const": action}, **others},
-        "required": [field, *_needed(field, schema)],
+        "required": [field, *(name for name in schema.get("required", ()) if name != field)],
         "additionalProperties": False,
+        **({"$defs": schema["$defs"]} if schema.get("$defs") else {}),
     }
-    if schema.get("$defs"):
-        made["$defs"] = schema["$defs"]
-    return made
 
 
 def union(field: str, actions: Mapping[str, Schema]) -> dict[str, Any]:
-    """A discriminated union. It takes schemas as `alone` makes them, and accepts just what one of them does."""
+    """A discriminated union. It accepts just what one of the actions does."""
     branches, defs = _together(actions)
-    chooser = {
-        "type": "string",
-        "enum": [*actions],
-        "description": "Decides what is done, and which other arguments there are.",
+    about = "Decides what is done, and which other arguments there are."
+    return {
+        "type": "object",
+        "properties": {field: {"type": "string", "enum": [*actions], "description": about}},
+        "required": [field],
+        "oneOf": branches,
+        "discriminator": {"propertyName": field},
+        **({"$defs": defs} if defs else {}),
     }
-    return _whole(field, chooser, defs, {}, [], {"oneOf": branches, "discriminator": {"propertyName": field}})
 
 
 def flat(field: str, actions: Mapping[str, Schema]) -> dict[str, Any]:
     """One object with the arguments of all actions, for clients that take no union at the top."""
     branches, defs = _together(actions)
     uses: dict[str, dict[str, Any]] = {}
-    told = []
+    told = ["Decides what is done."]
     for action, branch in zip(actions, branches, strict=True):
-        needed = _needed(field, branch)
-        for name, node in branch["properties"].items():
-            if name != field:
-                uses.setdefault(name, {})[action] = node
-        optional = [name for name in branch["properties"] if name != field and name not in needed]
+        _, *needed = branch["required"]
+        _, *names = branch["properties"]
+        for name in names:
+            uses.setdefault(name, {})[action] = branch["properties"][name]
+        optional = [name for name in names if name not in needed]
         words = [f"{say} {', '.join(names)}" for say, names in (("needs", needed), ("may have", optional)) if names]
         told.append(f"{action}: {'; '.join(words) or 'no other arguments'}.")
-    chooser = {"type": "string", "enum": [*actions], "description": " ".join(["Decides what is done.", *told])}
-    properties = {name: _merged(used, len(actions)) for name, used in uses.items()}
     required = [name for name in uses if all(name in branch["required"] for branch in branches)]
-    return _whole(field, chooser, defs, properties, required, {"additionalProperties": False})
+    return {
+        "type": "object",
+        "properties": {
+            field: {"type": "string", "enum": [*actions], "description": " ".join(told)},
+            **{name: _merged(used, len(actions)) for name, used in uses.items()},
+        },
+        "required": [field, *required],
+        "additionalProperties": False,
+        **({"$defs": defs} if defs else {}),
+    }
 
 
 SHAPES: Final = {"union": union, "flat": flat}
 
 
-def _whole(
-    field: str,
-    chooser: dict[str, Any],
-    defs: dict[str, Any],
-    properties: dict[str, Any],
-    required: list[str],
-    more: dict[str, Any],
-) -> dict[str, Any]:
-    made = {
-        "type": "object",
-        "properties": {field: chooser, **properties},
-        "required": [field, *required],
-        **more,
-    }
-    return {**made, "$defs": defs} if defs else made
-
-
-def _needed(field: str, schema: Schema) -> list[str]:
-    return [name for name in schema.get("required", ()) if name != field]
-
-
 def _merged(used: Mapping[str, Any], all_of_them: int) -> dict[str, Any]:
     """One argument of several actions: what each of them says about it, and which they are."""
-    distinct: list[Any] = []
-    for node in used.values():
-        if node not in distinct:
-            distinct.append(node)
+    distinct = [node for number, node in enumerate(used.values()) if node not in [*used.values()][:number]]
     made: dict[str, Any] = dict(distinct[0]) if len(distinct) == 1 else {"anyOf": distinct}
     if len(used) < all_of_them:
         made["description"] = " ".join([*filter(None, [made.get("description")]), f"For {', '.join(used)}."])
@@ -103,14 +86,13 @@ def _together(actions: Mapping[str, Schema]) -> tuple[list[dict[str, Any]], dict
     for schema in actions.values():
         defs: Mapping[str, Any] = schema.get("$defs", {})
         apart = {name for name, node in defs.items() if name in merged and merged[name] != node}
+        # What refers to a definition of another meaning means something else, too.
         while more := {name for name in defs.keys() - apart if _refers(defs[name], apart)}:
-            # What refers to a definition of another meaning means something else, too.
             apart |= more
-        names = {name: _free(name, merged.keys() | defs.keys()) for name in sorted(apart)}
-        refs = {_DEFS + name: _DEFS + new for name, new in names.items()}
+        refs = {_DEFS + name: _DEFS + _free(name, merged.keys() | defs.keys()) for name in sorted(apart)}
         for name, node in defs.items():
-            merged[names.get(name, name)] = renamed(node, refs)
-        branches.append(renamed({key: value for key, value in schema.items() if key != "$defs"}, refs))
+            merged[refs.get(_DEFS + name, _DEFS + name).removeprefix(_DEFS)] = _renamed(node, refs)
+        branches.append(_renamed({key: value for key, value in schema.items() if key != "$defs"}, refs))
     return branches, merged
 
 
@@ -122,26 +104,26 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _refers(node: Any, names: set[str]) -> bool:
-    return bool(renamed(node, {_DEFS + name: "" for name in names}) != node)
+    return bool(_renamed(node, {_DEFS + name: "" for name in names}) != node)
 
 
-def renamed(node: Any, names: Mapping[str, str]) -> Any:
+def _renamed(node: Any, names: Mapping[str, str]) -> Any:
     """A copy of a schema with other references: what is a key in `names` becomes its value."""
     if isinstance(node, list):
-        return [renamed(each, names) for each in node]
+        return [_renamed(each, names) for each in node]
     if not isinstance(node, Mapping):
         return node
-    return {key: _renamed(key, value, names) for key, value in node.items()}
-
-
-def _renamed(key: str, value: Any, names: Mapping[str, str]) -> Any:
-    if key in _DATA:
-        return value
-    if key in _MAPS and isinstance(value, Mapping):
-        return {name: renamed(each, names) for name, each in value.items()}
-    if key in REFERENCES and isinstance(value, str):
-        return names.get(value, value)
-    if key == "mapping" and isinstance(value, Mapping):
-        # Of a discriminator: the references by tag.
-        return {tag: names.get(ref, ref) if isinstance(ref, str) else ref for tag, ref in value.items()}
-    return renamed(value, names)
+    made = {}
+    for key, value in node.items():
+        if key in _DATA:
+            made[key] = value
+        elif key in _MAPS and isinstance(value, Mapping):
+            made[key] = {name: _renamed(each, names) for name, each in value.items()}
+        elif key in REFERENCES and isinstance(value, str):
+            made[key] = names.get(value, value)
+        elif key == "mapping" and isinstance(value, Mapping):
+            # Of a discriminator: the references by tag.
+            made[key] = {tag: names.get(ref, ref) if isinstance(ref, str) else ref for tag, ref in value.items()}
+        else:
+            made[key] = _renamed(value, names)
+    return made

@@ -14,12 +14,12 @@ from failwell.formats import render
 from failwell.model import ToolError
 from failwell.server.replies import converted
 
-from .group import Group, entry, taken
+from .group import Group, entry, name_taken
 
 
 def bind(group: Group, server: MCPServer[Any]) -> None:
     if server._tool_manager.get_tool(group.name) is not None:
-        raise taken(group)
+        raise name_taken(group)
     tools = {name: Tool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
     for tool in tools.values():
         object.__setattr__(tool.fn_metadata, "__class__", _Results)
@@ -50,7 +50,7 @@ class MCPServerGroupTool(Tool):
             action, own = self.bound.split(arguments)
             tool = self.tools[action]
             if not self.bound.has(action, own):
-                raise self.bound.refusal(action, own, rejection(tool.fn_metadata, own))
+                raise self.bound.refusal(action, own, _rejection(tool.fn_metadata, own))
         except ToolError as error:
             raise self._deliberate(error) from error
         try:
@@ -74,7 +74,7 @@ class _Results(FuncMetadata):
         return converted(super().convert_result, result)
 
 
-def rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:
+def _rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:
     """What the validator has against the arguments, besides their names."""
     try:
         metadata.validate_arguments(arguments)
@@ -82,5 +82,5 @@ def rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationEr
         return exc
     except Exception:
         # A validator that breaks is found when the names are right.
-        return None
+        pass
     return None
