@@ -37,11 +37,11 @@ from wrapped import GIVEN, SERVER, WRAP, lives
 
 from failwell.cli import main
 from failwell.formats import keys
+from failwell.idempotency import KeysInMemory
 from failwell.model import Policy
 from failwell.relay import Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import read_frame, written
 from failwell.relay.runner import ANY
-from failwell.relay.state import AnswersInMemory
 from failwell.relay.web.address import RemoteServer, http_client
 from failwell.relay.web.event_stream import EventReader
 from failwell.relay.web.health import unfit
@@ -194,7 +194,7 @@ def test_each_token_has_keys_and_a_hold_of_its_own(ledger: Path, era: str) -> No
         headers = newer if era == "newer" else caller.headers
         return said(caller.http.post(caller.url, json=message, headers=headers))[0]
 
-    options, tokens = RelayOptions(keys=AnswersInMemory()), ["of-ann-1234", "of-bob-1234"]
+    options, tokens = RelayOptions(keys=KeysInMemory()), ["of-ann-1234", "of-bob-1234"]
     # However the same token is written.
     logins = "Bearer of-ann-1234", "Bearer of-bob-1234", "bearer  of-ann-1234"
     with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=options, tokens=tokens)) as url, ExitStack() as open:
@@ -547,7 +547,7 @@ def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
     monkeypatch.setattr("failwell.relay.keyed_calls._LAST_WORD", 0.1)
     what, key = f"hang-{era}", {"io.github.failwell/idempotency-key": f"k-{era}"}
     params = {"name": "pay_invoice", "arguments": {"id": what}}
-    with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=RelayOptions(keys=AnswersInMemory()))) as url:
+    with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=RelayOptions(keys=KeysInMemory()))) as url:
 
         def pay(caller: Caller, **more: Any) -> httpx2.Response:
             meta = key if era == "older" else {**MODERN, **key}

@@ -273,11 +273,11 @@ def _hooks(log: str) -> tuple[Any, ...]:
 
 
 def _keys(path: str | None) -> Any:
-    from failwell.relay import state
+    from failwell.idempotency import StoreUnusable, open_store
 
     try:
-        return state.keys_at(path)
-    except (state.BadState, ImportError) as problem:
+        return open_store(path, namespace="relay")
+    except (StoreUnusable, ImportError) as problem:
         raise Stop(str(problem)) from None
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from .frames import LONGEST
 
 if TYPE_CHECKING:
+    from failwell.idempotency import KeyStore
     from failwell.model import Policy, Unmarked
     from failwell.observe import EventKeeper, Hook, Names
     from failwell.recovery import Hold
 
     from .rules import Rules
-    from .state import Keys
 
 
 class ToClient(NamedTuple):
@@ -132,7 +132,7 @@ class RelayOptions:
     longest: int = LONGEST
     policy: Policy | None = None
     rules: Rules | None = None
-    keys: Keys | None = None
+    keys: KeyStore | None = None
     hooks: tuple[Hook, ...] = ()
     shared_hold: Hold | None = None
     remote: bool = False

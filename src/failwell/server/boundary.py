@@ -41,7 +41,7 @@ from .declared_failures import said_of
 from .exception_reader import Reader, identified
 from .extras import IGNORED
 from .holding import Holds, confirm
-from .once.repeats import Once, key_of
+from .idempotent_calls import IdempotentCalls, key_of
 from .options import Options
 from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
@@ -113,13 +113,13 @@ class Boundary:
         self.options = options
         self.reader = Reader(options)
         self.renderer = Renderer(options)
-        self.once = Once.of(options.idempotency)
+        self.once = IdempotentCalls.of(options.idempotency)
         self.stats = Stats()
         self.wrong = WrongRequests(options)
         self.listed: Callable[[], Awaitable[list[Facts]]] | None = None
         """How to list the tools of the server; set by its adapter."""
         self.watchers = Watchers(options)
-        self.holds = Holds(options.hold, getattr(options.idempotency, "holds", None))
+        self.holds = Holds(options.hold, options.idempotency)
         self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self._has_begun = False

@@ -9,6 +9,7 @@ from math import inf
 from typing import Any, Final, Literal, NamedTuple, TypedDict, get_args
 
 from failwell.formats import FORMATS, to_result
+from failwell.idempotency import KeyStore
 from failwell.model import ToolError, Unmarked
 from failwell.observe import Events
 from failwell.readers import DEFAULT as ROWS
@@ -18,7 +19,6 @@ from failwell.redact import DEFAULT as GUARD
 from failwell.redact import Guard
 
 from .envelopes import Envelope
-from .once.key_stores import KeyStore
 from .tool_rules import Rule
 
 Extra = Literal["auto", "reject", "warn", "allow"]

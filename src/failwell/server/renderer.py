@@ -27,7 +27,7 @@ from failwell.sdk import MCPError, protocol_error
 
 from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
-from .once.repeats import CODES
+from .idempotent_calls import CODES
 from .options import Options
 from .outputs import worded
 from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of

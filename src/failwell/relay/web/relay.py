@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.idempotency import CachedKeys, shared_hold
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
@@ -120,18 +121,18 @@ class Relay:
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Runner:
         keys = self.options.keys
         names = self._names()
-        known, shared_hold = self.options, None
+        known, held = self.options, None
         if visit.is_shared and not visit.owner:
             # Nothing tells one client from another: what one has in doubt would hold the call of another.
             known = replace(known, hold=0.0, policy=known.policy and replace(known.policy, hold=0.0))
         elif visit.is_shared and keys is not None:
             # A session of the older era is known to one relay alone.
             seconds = known.hold if known.policy is None else known.policy.hold
-            shared_hold = keys.hold(known.command, visit.owner, seconds)
+            held = shared_hold(keys, seconds, known.command, visit.owner)
         options = replace(
             known,
             caller=visit.owner,
-            shared_hold=shared_hold,
+            shared_hold=held,
             names=names,
             headers={**self.options.headers, **headers},
         )
@@ -168,7 +169,7 @@ class Relay:
             told["upstream"] = "down" if is_down else "up"
             told["processes"] = counted
         is_well, status = told["upstream"] == "up" and not front.is_draining, "ok"
-        if self.options.keys is not None and self.options.keys.is_shared:
+        if isinstance(self.options.keys, CachedKeys):
             told["store"] = "up" if await self._look_store() is None else "down"
             # All relays lose it at once, and go on, each alone: none of them is worth less than the others.
             status = status if told["store"] == "up" else "degraded"
@@ -186,7 +187,7 @@ class Relay:
 
     async def _store(self) -> str | None:
         keys = self.options.keys
-        return None if keys is None else await asyncio.to_thread(keys.problem)
+        return await asyncio.to_thread(keys.store.problem) if isinstance(keys, CachedKeys) else None
 
     def _http(self) -> httpx2.AsyncClient:
         if self._client is None:
