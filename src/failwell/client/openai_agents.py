@@ -137,7 +137,7 @@ def _translated(exc: Exception) -> Exception:
         return _arguments(exc)
     if _is_missing(exc):
         names = text.partition(_MISSING)[2].split(", ")
-        fields = [FieldError([name], "Required", rule="required") for name in names]
+        fields = [FieldError((name,), "Required", rule="required") for name in names]
         return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
     if isinstance(exc, UserError) and (status := _STATUS.search(text)):
         return from_http(int(status[1]), {}, b"").replace(origin="peer", delivery="answered")

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from failwell.model import (
-    FIX_FIELDS,
     IN_DOUBT,
     Action,
     Effect,
@@ -30,7 +29,7 @@ from failwell.redact import cited, is_cited, uncited
 
 from .doubt import doubt, next_step, stands_alone
 from .next_call import changed, mends_all, next_call
-from .wire import Format, build, whole
+from .wire import FIX_FIELDS, Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
 from .xml_writer import ROUTING, missing_field
 

@@ -13,7 +13,6 @@ from mcp.server import MCPServer
 
 import failwell as fw
 import failwell.server
-from failwell.model import VALIDATION
 
 from .access import Access
 from .devices import FAILURES, Devices
@@ -21,6 +20,7 @@ from .drill import add_drill
 from .plans import add_plans
 from .service import Router
 from .store import Device, Store
+from .templates import VALIDATION
 from .tools import add_tools
 
 CODES = {code.name for code in fw.catalogs.JsonRpc} | set(VALIDATION)
