@@ -105,7 +105,11 @@ class Policy:
     def __post_init__(self) -> None:
         for name, (kind, least, most, words) in _LIMITS.items():
             value = getattr(self, name)
-            if isinstance(value, bool) is not (kind is bool) or not isinstance(value, kind) or not least <= value <= most:
+            if (
+                isinstance(value, bool) is not (kind is bool)
+                or not isinstance(value, kind)
+                or not least <= value <= most
+            ):
                 raise ValueError(f"{name} {words}, not {value!r}.")
 
     def first_wait(self, error: ToolError) -> float:
