@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
+from desk_table import Table, frame, result
 
 from failwell import ToolError
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
 from failwell.idempotency import KeysInMemory, KeysOnDisk, StoredCall, keys_on_disk
-from failwell.relay import Desk, RelayOptions, keyed_calls, memory, record, rules
+from failwell.relay import keyed_calls, rules
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -121,42 +121,6 @@ def test_a_pattern_is_searched_in_no_more_than_it_can_be_searched_in_quickly(
     for space, fits in ((reach - len(said), True), (reach, False)):
         assert rule.fits("pay_invoice", ToolError("no"), " " * space + said) is fits
         assert rule.fits("pay_invoice", ToolError(" " * space + said), "") is fits
-
-
-def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "failwell.toml").write_text(RULES, "utf-8")
-    lines = [result(1, "daily quota of 5 exceeded", is_error=True), result(2, "fine"), result(3, "boom", is_error=True)]
-    file = tmp_path / "answers.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    assert (
-        main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay_invoice"]) == 0
-    )
-    assert capsys.readouterr().out == (
-        "line 1: rule 1: tool='pay*' text='quota .* exceeded'\n"
-        "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
-        "line 3: no rule\n"
-        "  boom.\n"
-    )
-    file.write_text("nothing", "utf-8")
-    assert main(["wrap", "--explain", str(file)]) == 1
-
-
-def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = Table()
-    asked = [
-        table.request(1, "tools/list"),
-        table.request(2, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": "i"}}),
-    ]
-    file = tmp_path / "record.jsonl"
-    kept = record.Record(str(file), lambda: 1.0)
-    kept("client", frame(asked[0]))
-    kept("server", frame({"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}}))
-    kept("client", frame(asked[1]))
-    kept("server", frame(result(2, "503 Service Unavailable", is_error=True)))
-    kept("to client", frame(result(2, "another text", is_error=True)))
-    kept.close()
-    assert main(["wrap", "--explain", str(file)]) == 0
-    assert capsys.readouterr().out == "line 5: no rule\n  503 Service Unavailable\n"
 
 
 # Keys
@@ -604,81 +568,6 @@ def test_a_state_file_of_another_user_is_refused_in_one_line(
 
 
 # When the server runs
-
-
-def test_an_idle_server_is_stopped_and_its_tools_stay_listed() -> None:
-    table = Table(idle=600.0)
-    table.passes(599)
-    table.call(1, "get_invoice", {"invoice_id": "i"})
-    table.passes(5)
-    assert table.stops == 0
-    table.server(result(1, "paid"))
-    table.told()
-    table.passes(600)
-    table.passes(600)
-    assert table.stops == 1
-    table.died(0, "")
-    table.client(table.request("l", "tools/list"))
-    assert table.told() == [{"jsonrpc": "2.0", "id": "l", "result": {"tools": TOOLS}}]
-    assert table.starts == 1
-    table.heard()
-    table.call(2, "get_invoice", {"invoice_id": "i"})
-    assert table.starts == 2
-    (greeting,) = table.heard()
-    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
-    assert [each["id"] for each in table.heard() if each["method"] == "tools/call"] == [2]
-
-
-def lazy(tmp_path: Path) -> Table:
-    """A desk that knows its server from an earlier run."""
-    place = memory.place_of(["server"], None, {"XDG_CACHE_HOME": str(tmp_path)})
-    before = Table()
-    memory.keep(place, before.desk.session, before.desk.listing)
-    assert oct(place.stat().st_mode & 0o777) == "0o600"
-    table = Table(connected=False)
-    table.desk = Desk(RelayOptions(lazy=True), table.clock, lambda: 0.5)
-    assert memory.recall(place, table.desk.session, table.desk.listing)
-    table.starts = 0
-    table.do(table.desk.begin())
-    return table
-
-
-def test_what_is_remembered_is_neither_another_version_nor_another_environment(tmp_path: Path) -> None:
-    table = lazy(tmp_path)
-    table.client(table.request(0, "initialize", {"protocolVersion": "2024-11-05"}))
-    assert (table.told(), table.starts) == ([], 1)
-    assert table.heard()[0]["params"] == {"protocolVersion": "2024-11-05"}
-    other = lazy(tmp_path)
-    other.call(1, "pay2", {"invoice": "i"})
-    assert (other.told(), other.starts) == ([], 1)
-    here = {"XDG_CACHE_HOME": str(tmp_path)}
-    one, another = (memory.place_of(["x"], None, here, {"DB": db}) for db in "12")
-    # What everybody's environment holds changes with each start, and says nothing about this server.
-    same = memory.place_of(["x"], None, {**here, "UNRELATED_PID": "7"}, {"DB": "1"})
-    assert (one == another, one == same) == (False, True)
-    assert one not in (
-        memory.place_of(["x", "y"], None, here, {"DB": "1"}),
-        memory.place_of(["x"], "/", here, {"DB": "1"}),
-    )
-
-
-def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
-    table = lazy(tmp_path)
-    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
-    table.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    table.client(table.request(1, "tools/list"))
-    welcome, listed = table.told()
-    assert (welcome["id"], welcome["result"]["serverInfo"], listed["result"]) == (
-        0,
-        {"name": "pay"},
-        {"tools": TOOLS},
-    )
-    assert table.starts == 0
-    table.call(2, "pay_invoice", {"invoice_id": "i"})
-    assert table.starts == 1
-    (greeting,) = table.heard()
-    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
-    assert [each["method"] for each in table.heard()] == ["notifications/initialized", "tools/list", "tools/call"]
 
 
 def test_a_kept_answer_says_what_it_is_to_a_client_of_the_newer_era() -> None:

@@ -9,7 +9,6 @@ import random
 import shutil
 import signal
 import socket
-import ssl
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -219,8 +218,6 @@ class Relay:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        certificate: str | None = None,
-        key: str | None = None,
         ready: Callable[[str], None] | None = None,
         reload: Callable[[], None] | None = None,
         is_alone: bool = False,
@@ -234,19 +231,17 @@ class Relay:
             raise CannotListen(
                 f"{host} can be reached by others: ask for a token (--token, or FAILWELL_TOKEN), or listen on 127.0.0.1"
             )
-        _check_certificate(certificate, key)
         if self.address is None and shutil.which(self._command[0], path=self._env.get("PATH")) is None:
             raise CannotListen(f"cannot start {command_line(self._command)}: there is no {self._command[0]}")
         listening = _bound(host, port)
         self.gatekeeper.bound = host
-        scheme = "http" if certificate is None else "https"
         shown = f"[{host}]" if ":" in host else host
-        where = f"{scheme}://{shown}:{listening.getsockname()[1]}{_PATH}"
+        where = f"http://{shown}:{listening.getsockname()[1]}{_PATH}"
         if is_alone and self.address is None and hasattr(os, "fork"):
             self._warden = Warden(self._mark)
             take_in_orphans()
         try:
-            return asyncio.run(self._listen(listening, certificate, key, lambda: (ready or _nothing)(where), reload))
+            return asyncio.run(self._listen(listening, lambda: (ready or _nothing)(where), reload))
         finally:
             listening.close()
             if self._warden is not None:
@@ -255,8 +250,6 @@ class Relay:
     async def _listen(
         self,
         listening: socket.socket,
-        certificate: str | None,
-        key: str | None,
         ready: Callable[[], None],
         reload: Callable[[], None] | None,
     ) -> int:
@@ -268,7 +261,7 @@ class Relay:
                 await self.close()
                 raise CannotListen(found.line)
             self._say(Note(found.line, loud=True))
-        server = SocketServer(front, certificate=certificate, key=key, most=4 * front.limits.sessions)
+        server = SocketServer(front, most=4 * front.limits.sessions)
         loop = asyncio.get_running_loop()
         ending: list[asyncio.Task[None]] = []
 
@@ -319,22 +312,6 @@ def _bound(host: str, port: int) -> socket.socket:
         why = problem.strerror or str(problem)
         raise CannotListen(f"cannot listen on {host}:{port}: {why}; name another one with --listen") from None
     return listening
-
-
-def _check_certificate(certificate: str | None, key: str | None) -> None:
-    if certificate is None and key is None:
-        return
-    if certificate is None or key is None:
-        raise CannotListen("--cert and --key go together: name both")
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-    except FileNotFoundError as problem:
-        raise CannotListen(
-            f"cannot read {problem.filename or f'{certificate} or {key}'}: there is no such file"
-        ) from None
-    except (ssl.SSLError, OSError, ValueError) as problem:
-        why = getattr(problem, "reason", None) or problem
-        raise CannotListen(f"{certificate} and {key} cannot be used together: {why}") from None
 
 
 def _said(note: Note) -> None:
