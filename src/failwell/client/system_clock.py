@@ -6,17 +6,17 @@ import time
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from failwell.recovery import Watch
+from failwell import recovery
 
 
-class Clock(Watch, Protocol):
+class Clock(recovery.Watch, Protocol):
     """A clock, on which one can also wait. `failwell.testing.FakeClock` is one that moves when it is told to."""
 
     async def sleep(self, seconds: float, /) -> None:
         """Wait."""
 
 
-class _SystemClock:
+class _System:
     monotonic = staticmethod(time.monotonic)
 
     def now(self) -> datetime:
@@ -28,7 +28,7 @@ class _SystemClock:
         await anyio.sleep(seconds)
 
 
-SYSTEM: Final[Clock] = _SystemClock()
+SYSTEM: Final[Clock] = _System()
 
 
 def usable_clock(clock: Clock) -> Clock:
