@@ -15,9 +15,9 @@ from typing import Any
 
 import failwell.redact.fence as fence
 import failwell.redact.visibility as visible
-from failwell.redact.secrets import assignments, looks, neighbours, places, redactor, rows, sentences, shapes, values
+from failwell.redact import assignments, looks, redactor, rules, sentences
 
-_MODULES = (shapes, assignments, looks, values, neighbours, sentences, places, redactor, fence, visible)
+_MODULES = (rules, assignments, looks, sentences, redactor, fence, visible)
 _CANDIDATES = "a1=A:_-/. \"'x0+~\n,;<>[](){}@|\\$%&`"
 
 
@@ -86,8 +86,9 @@ def _samples(items: Any, flags: int, pick: int) -> list[str]:
 
 
 def _patterns() -> Iterator[str]:
-    yield from (row.source for row in rows.ROWS.values())
-    yield from shapes.MARKED.values()
+    yield from (rule.source for rule in rules.PLACES.values())
+    yield from (source for _, source in rules.SHAPES)
+    yield from (rules.token(mark).pattern for mark in rules.MARKS.values())
     for module in _MODULES:
         for held in vars(module).values():
             for each in held if isinstance(held, tuple) else held.values() if isinstance(held, dict) else (held,):

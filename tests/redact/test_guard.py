@@ -15,7 +15,7 @@ import failwell as fw
 from failwell.formats import FORMATS
 from failwell.redact import DEFAULT, MASK, Guard, guard, masked, secret_paths, without_values
 from failwell.redact.fence import fence
-from failwell.redact.secrets.redactor import Redactor
+from failwell.redact.redactor import Redactor
 from failwell.redact.visibility import visible
 from growth import wrong_growth
 

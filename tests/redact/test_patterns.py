@@ -9,7 +9,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.redact import MASK, Guard
-from failwell.redact.secrets.patterns import checked, timely
+from failwell.redact.patterns import checked, timely
 from growth import ending
 
 ENDLESS = [

@@ -17,7 +17,7 @@ from canaries import CANARIES, Canary
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.redact import DEFAULT, MASK, Guard
-from failwell.redact.secrets.redactor import Redactor
+from failwell.redact.redactor import Redactor
 
 ROOMY = Guard.make(max_chars=10**7, max_tokens=10**7)
 """Nothing is cut, so that nothing is gone only because it was cut."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.redact import DEFAULT, MASK, Guard, forms_of, without_values
-from failwell.redact.secrets.written_forms import all_forms
+from failwell.redact.known import all_forms
 from failwell.relay.own_secrets import OwnSecrets, SentSecrets
 
 SECRETS = ("blue kettle & tea", "tea/pot blue&Kettle=9", 'grün "Tee" <3> c\'est', "Kx7pQ2mZ9v-tulip")

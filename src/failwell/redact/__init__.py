@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
 from .fence import CITATION, cited, is_cited, poses, uncited
+from .known import all_forms as all_forms
+from .known import forms_of as forms_of
+from .known import without_values as without_values
 from .length import shorten
+from .looks import drawn as drawn
+from .looks import likely as likely
+from .looks import plausible as plausible
+from .names import is_ambiguous_name as is_ambiguous_name
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .outlet import gathered as gathered
-from .secrets.known import without_values as without_values
-from .secrets.looks import drawn as drawn
-from .secrets.looks import likely as likely
-from .secrets.looks import plausible as plausible
-from .secrets.patterns import timely as timely
-from .secrets.redactor import MASK
-from .secrets.secret_names import is_ambiguous_name as is_ambiguous_name
-from .secrets.secret_parts import before_host as before_host
-from .secrets.secret_parts import is_token as is_token
-from .secrets.secret_parts import of_basic as of_basic
-from .secrets.secret_parts import unencoded as unencoded
-from .secrets.written_forms import all_forms as all_forms
-from .secrets.written_forms import forms_of as forms_of
+from .parts import before_host as before_host
+from .parts import is_token as is_token
+from .parts import of_basic as of_basic
+from .parts import unencoded as unencoded
+from .patterns import timely as timely
+from .redactor import MASK
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
 from .visibility import visible

@@ -11,11 +11,11 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
-from .secrets.known import without_values
-from .secrets.looks import plausible
-from .secrets.redactor import MASK
-from .secrets.secret_names import is_secret_name, masks_numbers
-from .secrets.secret_parts import may_hold, under, unencoded, within
+from .known import without_values
+from .looks import plausible
+from .names import is_secret_name, masks_numbers
+from .parts import may_hold, under, unencoded, within
+from .redactor import MASK
 
 # A call with more values than this is read as far as it goes, the outermost first.
 _MOST_VALUES: Final = 20_000

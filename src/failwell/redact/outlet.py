@@ -18,13 +18,11 @@ from .arguments import Secrets, secret_paths
 from .echo import LONGEST as _LONGEST_QUOTED
 from .echo import Echoes
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
+from .known import all_forms, without_values
 from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, full_length, question_within, within
-from .secrets.known import without_values
-from .secrets.looks import drawn
-from .secrets.redactor import MASK, Redactor, redactor
-from .secrets.secret_names import is_secret_name, masks_numbers
-from .secrets.sieve import suspicious
-from .secrets.written_forms import all_forms
+from .looks import drawn
+from .names import is_secret_name, masks_numbers
+from .redactor import MASK, Redactor, redactor
 from .visibility import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)
@@ -158,7 +156,7 @@ class Guard:
         """Whether there is nothing to mask in a JSON text, names and all: one look that says no when in doubt."""
         if not written.isascii() or written.encode().translate(None, _PLAIN):
             return False
-        return not suspicious(written.lower(), self.fences) and self.redact.idle(written)
+        return self.redact.is_idle(written) and not (self.fences and poses(written))
 
     def clears(self, error: ToolError, beside: str) -> bool:
         """Whether an error may leave as it is, and a JSON text beside it: one look that says no when in doubt."""
@@ -205,7 +203,7 @@ class Guard:
         return _usual_label(name) if self is DEFAULT else self._labelled(name)
 
     def _labelled(self, name: str) -> str:
-        if name.isascii() and not suspicious(name.lower(), fences=False) and self.redact.idle(name):
+        if name.isascii() and self.redact.is_idle(name):
             return name if name.isprintable() else self.plain(name)
         return self.plain(name)
 
@@ -242,11 +240,8 @@ class Guard:
         plain = whole.isascii()
         if not (plain and whole.isprintable()) and needs_cleaning(whole):
             return True
-        lower = whole.lower()
-        if plain and not suspicious(lower, self.fences) and self.redact.idle(whole):
-            return False
         # Line by line, since a speaker is told by the beginning of a line.
-        return self.redact.finds(whole, lower) or (self.fences and poses("\n".join(texts), lower))
+        return not self.redact.is_idle(whole) or (self.fences and poses("\n".join(texts)))
 
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given

@@ -1,6 +1,6 @@
 """Names that stand for secrets: `password`, `dbPassword`, `API-Key`, but not `credential_kind` or `next_token`.
 
-The one list of such words. What looks for them in texts, and the first look at a text, are made from it.
+The one list of such words. What looks for them in texts is made from it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from failwell.model import pattern
 # Words for what people say to each other, in letters without marks.
 PASSWORDS: Final = tuple(
     "password passwd passphrase passcode pwd passwort kennwort senha contrasena wachtwoord losenord salasana haslo "
-    "heslo mdp motdepasse passord passordet adgangskode adgangskoden losenordet salasanasi sifreniz "
-    "parola parol sifre jelszo parool lozinka geslo slaptazodis".split()
+    "heslo mdp motdepasse passord adgangskode parola parol sifre jelszo lozinka geslo slaptazodis".split()
 )
 # The words for secrets themselves: where one of them stands for a value, it is a stand-in for it.
 _WORDS_FOR: Final = frozenset(PASSWORDS) | frozenset(
-    "pw pass secret token jwt authorization auth credential credentials creds "
-    "cookie otp totp cvv cvc pin bearer pat apikey accesskey secretkey privatekey accountkey mnemonic "
-    "psk passkey privkey authtok zugangsschlussel pasword paswd passwrd passwrod passphase keyphase".split()
+    "pw pass secret token jwt authorization auth credential credentials creds cookie otp totp cvv cvc pin bearer pat "
+    "mnemonic psk passkey privkey authtok".split()
 )
 # What a name has to end in, as words.
 _ENDINGS: Final = _WORDS_FOR | frozenset(
@@ -34,9 +32,9 @@ FOREIGN: Final = (
 )  # fmt: skip
 # What a name written as one word may end in.
 _TAILS: Final = (
-    "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "secretkey", "masterkey",
-    "signingkey", "privatekey", "presharedkey", "instrumentationkey", "securestring", "sessid", "sessionid", "pwd",
-    "kennwort", "passwort",
+    "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "accountkey", "secretkey",
+    "masterkey", "signingkey", "privatekey", "presharedkey", "instrumentationkey", "securestring", "sessid",
+    "sessionid", "pwd", "kennwort", "passwort",
 )  # fmt: skip
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
@@ -49,17 +47,13 @@ _PAIRS: Final = frozenset(
     "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
-    "cle secrete,clave secreta,chave secreta,pin kod,fi key,security answer,secret answer,"
-    "recovery key,auth salt,nonce salt,unseal keys,ssl keyphrase,tls keyphrase,certificate keyphrase,"
-    "cert keyphrase".split(",")
+    "cle secrete,clave secreta,chave secreta,fi key,security answer,secret answer,recovery key,unseal keys".split(",")
 )
-_PLURALS: Final = frozenset("passwords secrets cookies apikeys".split())
+_PLURALS: Final = frozenset("passwords secrets cookies".split())
 # A number or a word about which one it is does not make it another thing.
 _TRAILING: Final = frozenset(
-    "confirmation confirm repeat again new old current hash value raw plain text data base v pem unique".split()
+    "confirmation confirm repeat again new old current hash value raw plain text data base v pem unique b".split()
 )
-# The same of what it is written in, as variables have it: `API_KEY_B64`.
-_IN_BASE64: Final = ["b", "64"]
 # Words that turn a token into a bookmark or a part of speech.
 _HARMLESS_TOKEN: Final = frozenset(
     "next page prev previous continuation cursor pagination sync delta resume start end first last lexer parser "
@@ -67,8 +61,7 @@ _HARMLESS_TOKEN: Final = frozenset(
     "cancellation idempotency ack request".split()
 )
 _HARMLESS_PASS: Final = frozenset("first second by one two boarding ski bus render single multi test tests".split())
-# Words that ask about a secret rather than hold one, and words that make an action of it: `reset_password`, but the
-# token for that is one.
+# Words that ask about a secret rather than hold one, and words that make an action of it.
 _QUESTIONS: Final = frozenset("has is needs requires use uses with without no".split())
 _ACTIONS: Final = frozenset("forgot reset change".split())
 _ACTED_ON: Final = frozenset("password passwd passphrase passcode pwd pin auth credentials".split())
@@ -77,20 +70,18 @@ _NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp tot
 _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac credential".split())
 # Words that hold a secret only where it looks like one: others set them to words and numbers.
 _AMBIGUOUS: Final = frozenset(
-    "clave chave jeton cred pepper salt seed geheimnis kljuc ключ session sess sid tok csrf xsrf ticket community "
-    "signature sig hmac tokens crumb".split()
+    "clave chave jeton cred pepper salt seed geheimnis session sess sid tok csrf xsrf ticket community signature sig "
+    "hmac tokens crumb ключ".split()
 )
-
-# What a code may be for that lets somebody in.
-_OPENED: Final = frozenset("access activation unlock door invite".split())
 
 _WORDS: Final = pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _VARIABLE: Final = pattern(r"[A-Z]{1,40}(?:_[A-Z]{1,40}){1,6}")
 _MARKS: Final = pattern("[\u0300-\u036f]+")
-# Letters that are no letter with a mark.
+_OURS: Final = pattern(r"[A-Za-z]{2}")
+# Letters that are no letter with a mark, and letters of another script that look like ours.
 _LETTERS: Final = str.maketrans("łŁıøØđĐßæÆ", "lLioOdDsaA")
-# Letters of another script that look like ours, in a word that is otherwise of ours.
 _ALIKE: Final = str.maketrans("аеорсхуіѕјԁһкνοραετικ", "aeopcxyisjdhkvopaetik")
+_ESCAPED: Final = pattern(r"\\u00([4-7][0-9a-fA-F])")
 
 
 def folded(name: str) -> str:
@@ -106,31 +97,22 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFKC", _MARKS.sub("", apart)).translate(_LETTERS)
 
 
-_OURS: Final = pattern(r"[A-Za-z]{2}")
-_ESCAPED: Final = pattern(r"\\u00([4-7][0-9a-fA-F])")
+def _decode(text: str) -> str:
+    """The text with its letters as letters, where an address or JSON has numbers, or another script ones like them."""
+    if "%" in text:
+        from urllib.parse import unquote
 
-
-def unescaped(text: str) -> str:
-    """The text with its letters as letters, where JSON wrote them as numbers."""
-    return _ESCAPED.sub(lambda letter: chr(int(letter[1], 16)), text)
-
-
-def alike(text: str) -> str:
-    """The text with our letters in place of those that only look like them."""
+        text = unquote(text)
+    if "\\u00" in text:
+        text = _ESCAPED.sub(lambda letter: chr(int(letter[1], 16)), text)
+    # What stands for a control character was put into the name by somebody, or by accident.
+    text = folded(text.replace("\ufffd", ""))
     return text if text.isascii() or not _OURS.search(text) else text.translate(_ALIKE)
 
 
 def words_of(name: str) -> list[str]:
     """The words of a name in any spelling, in lower case."""
-    if "%" in name:
-        from urllib.parse import unquote
-
-        name = unquote(name)
-    if "\\u00" in name:
-        name = unescaped(name)
-    # What stands for a control character was put into the name by somebody, or by accident.
-    name = alike(folded(name.replace("\ufffd", "")))
-    return [word.lower() for word in _WORDS.findall(name)]
+    return [word.lower() for word in _WORDS.findall(_decode(name[-200:]))]
 
 
 # By hash, so that no name of a caller is kept.
@@ -155,11 +137,9 @@ def is_secret_name(name: str, query: bool = False) -> bool:
 
 def _is_secret(name: str, query: bool) -> bool:
     words = words_of(name)
-    if words[-2:] == _IN_BASE64:
-        del words[-2:]
     while words and (words[-1].isdigit() or (words[-1] in _TRAILING and len(words) > 1)):
         words.pop()
-    if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(FOREIGN_FOLDED):
+    if (" " in name or not name.isascii()) and folded(name).casefold().rstrip("0123456789_ ").endswith(_FOREIGN_FOLDED):
         return True
     if not words or words[0] in _QUESTIONS:
         return False
@@ -170,9 +150,6 @@ def _is_secret(name: str, query: bool) -> bool:
         return False
     if last == "tokens" and before in _KEY_OF | {"refresh", "session", "bearer"}:
         return True
-    if "".join(words[-3:]).endswith("publickeytoken"):
-        # The short name of a key, in the names of assemblies.
-        return False
     if last == "token":
         return before not in _HARMLESS_TOKEN
     if last == "pass":
@@ -186,9 +163,7 @@ def _is_secret(name: str, query: bool) -> bool:
     return whole.endswith(_TAILS) or (query and last in _IN_QUERY)
 
 
-FOREIGN_FOLDED: Final = tuple(folded(word).casefold() for word in FOREIGN)
-OTHERS: Final = (*FOREIGN_FOLDED, *(word for word in _AMBIGUOUS if not word.isascii()))
-"""The words of other writings, to be looked for in a text that is `folded` in lower case."""
+_FOREIGN_FOLDED: Final = tuple(folded(word).casefold() for word in FOREIGN)
 
 
 def is_ambiguous_name(name: str) -> bool:
@@ -197,10 +172,8 @@ def is_ambiguous_name(name: str) -> bool:
     >>> is_ambiguous_name("use_token"), is_ambiguous_name("pepper"), is_ambiguous_name("colour")
     (True, True, False)
     """
-    words = words_of(name[-200:]) or [name.casefold()]
-    if words[-1] == "id" and len(words) > 1:
-        return words[-2] == "secret" or words[-3:-1] == ["access", "key"]
-    if words[-1] in _AMBIGUOUS or (words[-1] == "code" and not _OPENED.isdisjoint(words[-2:-1])):
+    words = words_of(name) or [name.casefold()]
+    if words[-1] in _AMBIGUOUS or words[-2:] in (["secret", "id"], ["key", "id"]):
         return True
     return words[0] in _QUESTIONS | _ACTIONS and is_secret_name("_".join(words[1:]))
 
@@ -214,53 +187,38 @@ def is_word_for_secret(value: str) -> bool:
     return value.lower() in _WORDS_FOR or (_VARIABLE.fullmatch(value) is not None and is_secret_name(value))
 
 
-def is_bookmark(name: str) -> bool:
-    """Whether it is a token that says where to go on: `next_page_token`."""
-    words = words_of(name[-200:])
-    return words[-1:] == ["token"] and words[-2:-1] != [] and words[-2] in _HARMLESS_TOKEN
-
-
 def masks_numbers(name: str) -> bool:
     """Whether even a number under `name` is a secret: a password may be one, a token count is not."""
     words = words_of(name)
     return not _NUMERIC.isdisjoint(words) or (words[-1:] == ["code"] and is_secret_name(name))
 
 
-# What is looked for in a text before anything else: each name has one of these in it. The short ones are looked for as
-# words, since they are in many others.
-_COMMON: Final = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
-# Second words of a pair that are in every other text.
-_EVERYWHERE: Final = frozenset(["code", "codes", "string", "answer"])
-
-
-# Keys that are names of other things as often as they are secrets.
-_LOOSE_KEYS: Final = frozenset(
-    "account client session service app application storage license deploy shared subscription functions "
-    "integration".split()
-)
-
-
-def is_loose_key(name: str) -> bool:
-    """Whether it is a key that may well be a word: `storage_key`, `client-key`."""
-    words = words_of(name[-200:])
-    return words[-1:] == ["key"] and len(words) > 1 and words[-2] in _LOOSE_KEYS
-
-
 def _stems() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    single = _ENDINGS | set(_TAILS) | _AMBIGUOUS | (_IN_QUERY - {"code", "key"}) | {"phrase", "verifier"}
-    found = {word for word in single if word.isascii() and not any(stem in word for stem in _COMMON)}
+    """What is looked for in a text before anything else: each name has one of these in it; short ones are words."""
+    common = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
+    # Second words of a pair that are in every other text.
+    everywhere = ("code", "codes", "string", "answer")
+    single = _ENDINGS | set(_TAILS) | _AMBIGUOUS | (_IN_QUERY - {"code", "key"})
+    found = {word for word in single if word.isascii() and not any(stem in word for stem in common)}
     for left, right in sorted(_PAIRS):
-        if not any(stem in left or stem in right for stem in (*_COMMON, *found)):
-            found.add(left if right in _EVERYWHERE else right)
-    return (*_COMMON, *sorted(word for word in found if len(word) > 4)), tuple(
+        if not any(stem in left or stem in right for stem in (*common, *found)):
+            found.add(left if right in everywhere else right)
+    return (*common, *sorted(word for word in found if len(word) > 4)), tuple(
         sorted(word for word in found if len(word) <= 4)
     )
 
 
-STEMS, SHORT = _stems()
+STEMS, _SHORT = _stems()
+_SHORT_NAME: Final = pattern(rf"(?:{'|'.join(_SHORT)})(?![a-z])|code=")
+_OTHERS: Final = (*_FOREIGN_FOLDED, "ключ")
 
 
-def without_class(lower: str) -> str:
-    """A text in lower case without the exception that is raised more often than any other, and has the word for a
-    secret in its name: it is the name of none."""
-    return lower.replace("keyerror", "error") if "keyerror" in lower else lower
+def names_something(lower: str) -> bool:
+    """Whether a name that stands for a secret may be in the text, which is in lower case."""
+    # The exception that is raised more often than any other has the word for a secret in its name.
+    lower = _decode(lower.replace("keyerror", "error")).casefold()
+    # A plain loop: this is asked of every text, and it is the fastest way to ask.
+    for word in STEMS:
+        if word in lower:
+            return True
+    return _SHORT_NAME.search(lower) is not None or (not lower.isascii() and any(word in lower for word in _OTHERS))
