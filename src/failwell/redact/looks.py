@@ -72,6 +72,14 @@ def random(value: str) -> bool:
     return mixed or (len(value) >= 10 and len(_SWITCH.findall(value)) >= 4)
 
 
+def scrambled(value: str) -> bool:
+    """The same where names and tags stand more often: letters of both sizes that make no words, and digits."""
+    if not drawn(value) or value.islower() or value.isupper():
+        return False
+    parts = _SYLLABLES.findall(value)
+    return sum(_VOWEL.search(part) is None for part in parts) * 3 >= len(parts) * 2
+
+
 # Where something is to be found: a line of a file, a secret in a store; and what it is called there.
 _ELSEWHERE: Final = pattern(
     r"[\w@./\\-]{1,200}\.[A-Za-z]{1,5}:[0-9]{1,6}(?::[0-9]{1,6})?:?|(?:op|ssm|awssm|gcpsm|keyring|secretref|azurekeyvault)"

@@ -15,7 +15,7 @@ from failwell.model import pattern
 from . import rules
 from .assignments import Span, assignments, folded_end, is_harmless, token_end
 from .known import all_forms, without_values
-from .looks import PROSE, drawn, is_stand_in, likely, plausible
+from .looks import PROSE, drawn, is_stand_in, likely, plausible, scrambled
 from .names import is_ambiguous_name, is_secret_name, names_something, words_of
 from .sentences import said
 
@@ -32,7 +32,7 @@ _PART: Final = pattern(r"[A-Za-z0-9]{12,}")
 _PLAIN_PART: Final = pattern(r"[A-Za-z]*[0-9]*")
 # As documentation writes it.
 _EXAMPLE_LOGIN: Final = pattern(r"://(?:user(?:name)?|login):(?:pass(?:word|wd)?|pwd)$", re.IGNORECASE)
-_LOOKS: Final = {"drawn": drawn, "plausible": plausible, "likely": likely}
+_LOOKS: Final = {"drawn": drawn, "plausible": plausible, "likely": likely, "scrambled": scrambled}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +139,9 @@ class Redactor:
         for mark, written in rules.MARKS.items():
             if mark in lower:
                 for match in rules.token(written).finditer(text):
-                    parts = _PART.findall(match[0], len(mark))
-                    if (drawn(match[0][len(mark) :]) or any(map(drawn, parts))) and not is_stand_in(match[0]):
+                    body = match[0][len(mark) :]
+                    sure = written in rules.UNMISTAKABLE and any(map(str.isdigit, body))
+                    if (sure or drawn(body) or any(map(drawn, _PART.findall(body)))) and not is_stand_in(match[0]):
                         yield match.start(), folded_end(text, match.end())
         for number in dict.fromkeys(number for word, number in rules.SHAPE_WORDS if word in lower):
             for match in rules.shape(number).finditer(text):
@@ -169,9 +170,7 @@ class Redactor:
             if not harmless and not rules.TYPED_ID.match(value) and not is_stand_in(value) and _is_entropic(value):
                 yield match.start("value"), match.end()
 
-    def _is_secret(
-        self, text: str, name: str, match: re.Match[str], value: Span, doubted: bool
-    ) -> bool:
+    def _is_secret(self, text: str, name: str, match: re.Match[str], value: Span, doubted: bool) -> bool:
         sure = self.secret_name(name, bool(match["lead"]))
         if (not sure and not is_ambiguous_name(name)) or is_harmless(match, value):
             return False

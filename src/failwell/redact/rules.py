@@ -5,7 +5,7 @@ each pattern is compiled when the first text asks for it. Every repetition is bo
 follows cannot begin with, so that a search takes time in proportion to the text.
 
 The group `keep` stays in front of the secret. What stands under `name` must be the name of a secret. The other groups say what the
-secret must look like (see `looks`): `drawn` at random, `plausible` like something that somebody thought of, `likely` like any word but those about secrets.
+secret must look like (see `looks`): `drawn` at random, `scrambled` even where names and tags stand more often, `plausible` like something that somebody thought of, `likely` like any word but those about secrets.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Rule(NamedTuple):
     flags: int = re.IGNORECASE
 
 
-# What stands in front of tokens. The first ones are found even in the middle of a word.
-_MARKS_ANYWHERE: Final = (
+# What stands in front of tokens. The first ones mean nothing else, even in the middle of a word.
+UNMISTAKABLE: Final = (
     "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xoxa- xoxb- xoxc- xoxd- xoxe- xoxp- xoxr- xoxs- sk_live_ sk_test_ rk_live_ "
     "rk_test_ sk-ant- sk-proj- sk-svcacct- sk-admin- sk-or-v1- npm_ AIza SG. dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ "
     "shptka_ pypi-"
@@ -53,13 +53,13 @@ _LEFT: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[ntrbf])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])
 _TAIL: Final = r"(?=[\w=+/.~-]{14})[\w=+/~-]+(?:\.[\w=+/~-]+)*(?:%(?:2[BbFf]|3[Dd])[\w=+/-]*)*"
 # A token of which the middle was left out.
 _CUT: Final = r"[\w~+/=-]{6,400}(?:\.{3}|…)(?:[\w~+/=.%-]{0,400}[\w~+/=-])?"
-MARKS: Final = {mark.lower(): mark for mark in (*_MARKS, *_MARKS_ANYWHERE)}
+MARKS: Final = {mark.lower(): mark for mark in (*_MARKS, *UNMISTAKABLE)}
 
 
 @cache
 def token(mark: str) -> re.Pattern[str]:
     """The tokens that begin with a mark."""
-    left = "" if mark in _MARKS_ANYWHERE else _LEFT
+    left = "" if mark in UNMISTAKABLE else _LEFT
     return re.compile(rf"{left}{re.escape(mark)}(?:{_CUT}|{_TAIL})", re.ASCII)
 
 
@@ -199,6 +199,12 @@ PLACES: Final[dict[str, Rule]] = {
         r"[\"']?[A-Za-z][^\s|;]{0,100}"
         r"(?:\s{1,3}(?!(?-i:-[pPwa]|/r?p)[\s:])[^\s|;]{1,100}){0,8}?\s{1,3}(?-i:-[pPwa]|-pw|/r?p)(?:\s{1,3}|:)[\"']?)"
         r"(?![0-9]{1,5}(?:[\s:]|$))(?P<plausible>(?!/|\w{1,12}://)[^\s|\"']{3,200})",
+    ),
+    # Whoever it is for: letters of both sizes, with digits in two places.
+    "flag_drawn": Rule(
+        (" -p", " -t ", " -k ", "--licen", " /p:"),
+        r"(?P<keep>(?<!\S)(?-i:-p[ ]?|-[tk][ ]|-pw[ ]|--licen[cs]e[ =]|/p:)[\"']?)(?=[0-9]{0,40}(?:[A-Za-z]{1,40}[0-9]{1,40}){2})"
+        r"(?-i:(?=[a-z0-9]{0,100}[A-Z])(?=[A-Z0-9]{0,100}[a-z]))(?P<scrambled>[A-Za-z0-9]{8,200})(?![\w./:=-])",
     ),
     "user_flag": Rule(
         (" -u", "'-u", '"-u', "--user", "-proxy-user", "--cert"),
