@@ -15,7 +15,8 @@ from typing import Any
 
 import failwell.redact.fence as fence
 import failwell.redact.visibility as visible
-from failwell.redact import assignments, looks, redactor, rules, sentences
+from failwell.redact import assignments, looks, redactor, sentences
+from failwell.redact import secret_rules as rules
 
 _MODULES = (rules, assignments, looks, sentences, redactor, fence, visible)
 _CANDIDATES = "a1=A:_-/. \"'x0+~\n,;<>[](){}@|\\$%&`"

@@ -10,7 +10,7 @@ from canaries import NAMED, NOT_SECRET_NAMES
 
 import failwell as fw
 from failwell.redact import MASK, Guard, guard
-from failwell.redact.names import is_secret_name, masks_numbers
+from failwell.redact.secret_names import is_secret_name, masks_numbers
 
 
 def said(error: fw.ToolError | fw.NeedsInput, by: Guard | None = None) -> str:

@@ -11,15 +11,15 @@ from .length import shorten
 from .looks import drawn as drawn
 from .looks import likely as likely
 from .looks import plausible as plausible
-from .names import is_ambiguous_name as is_ambiguous_name
 from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .outlet import gathered as gathered
-from .parts import before_host as before_host
-from .parts import is_token as is_token
-from .parts import of_basic as of_basic
-from .parts import unencoded as unencoded
 from .patterns import timely as timely
 from .redactor import MASK
+from .secret_names import is_ambiguous_name as is_ambiguous_name
+from .secret_parts import before_host as before_host
+from .secret_parts import is_token as is_token
+from .secret_parts import of_basic as of_basic
+from .secret_parts import unencoded as unencoded
 from .visibility import escaped as escaped
 from .visibility import uncoloured as uncoloured
 from .visibility import visible

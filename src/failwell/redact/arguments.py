@@ -13,9 +13,9 @@ from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_in
 
 from .known import without_values
 from .looks import plausible
-from .names import is_secret_name, masks_numbers
-from .parts import may_hold, under, unencoded, within
 from .redactor import MASK
+from .secret_names import is_secret_name, masks_numbers
+from .secret_parts import may_hold, under, unencoded, within
 
 # A call with more values than this is read as far as it goes, the outermost first.
 _MOST_VALUES: Final = 20_000

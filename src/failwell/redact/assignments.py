@@ -1,7 +1,7 @@
 """How a name is set to a value: in code, JSON, YAML, headers, queries, markup, on command lines, and in sentences.
 
-Whether a name stands for a secret is asked of `names`; the value is read from where a match ends. No pattern can begin
-in the middle of what it has gone over, so that a search takes time in proportion to the text.
+Whether a name stands for a secret is asked of `secret_names`; the value is read from where a match ends. No pattern can
+begin in the middle of what it has gone over, so that a search takes time in proportion to the text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from failwell.model import pattern
 
 from .looks import PROSE, drawn, is_elsewhere, is_stand_in, names_a_secret, plausible, random, says_whats_wrong
-from .names import is_secret_name, masks_numbers
+from .secret_names import is_secret_name, masks_numbers
 
 
 class Span(NamedTuple):

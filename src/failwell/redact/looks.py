@@ -7,7 +7,7 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .names import is_secret_name, is_word_for_secret
+from .secret_names import is_secret_name, is_word_for_secret
 
 # Words that follow "password:" in a sentence about passwords rather than in one that gives one away.
 PROSE: Final = pattern(

@@ -21,8 +21,8 @@ from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .known import all_forms, without_values
 from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, full_length, question_within, within
 from .looks import drawn
-from .names import is_secret_name, masks_numbers
 from .redactor import MASK, Redactor, redactor
+from .secret_names import is_secret_name, masks_numbers
 from .visibility import needs_cleaning, visible
 
 Outcome = TypeVar("Outcome", bound=ToolError | NeedsInput)

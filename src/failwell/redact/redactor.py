@@ -12,11 +12,11 @@ from typing import Final
 
 from failwell.model import pattern
 
-from . import rules
+from . import secret_rules as rules
 from .assignments import Span, assignments, folded_end, is_harmless, token_end
 from .known import all_forms, without_values
 from .looks import PROSE, drawn, is_stand_in, likely, plausible, scrambled
-from .names import is_ambiguous_name, is_secret_name, names_something, words_of
+from .secret_names import is_ambiguous_name, is_secret_name, names_something, words_of
 from .sentences import said
 
 MASK: Final = "[redacted]"

@@ -10,7 +10,7 @@ from failwell.model import pattern
 
 from .assignments import Span, full_name
 from .looks import PROSE, is_elsewhere, is_stand_in, likely, names_a_secret, plausible, random
-from .names import FOREIGN, PASSWORDS, folded
+from .secret_names import FOREIGN, PASSWORDS, folded
 
 _NAME: Final = pattern(r"[\w$.\[\]/-]{2,200}+")
 _CLOSERS: Final = {"'": "'", '"': '"', "`": "`", "«": "»", "“": "”", "[": "]", "‘": "’"}

@@ -8,7 +8,7 @@ from typing import Final
 
 from failwell.model import pattern
 
-from .names import is_secret_name
+from .secret_names import is_secret_name
 
 _INVISIBLES: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff"

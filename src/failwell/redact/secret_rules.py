@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 
 from failwell.model import pattern
 
-from .names import FOREIGN
+from .secret_names import FOREIGN
 
 
-class Rule(NamedTuple):
+class Place(NamedTuple):
     words: tuple[str, ...]
     source: str
     # Tokens know their capitals; places do not.
@@ -110,23 +110,23 @@ _NO_WORD: Final = (
 _Q: Final = r"[\"'\\]{0,8}"
 _OPENING: Final = "「«„『“"
 _PASSWORD: Final = r"(?:password|passphrase|passcode|passwort|kennwort)"
-PLACES: Final[dict[str, Rule]] = {
-    "private_key": Rule(
+PLACES: Final[dict[str, Place]] = {
+    "private_key": Place(
         ("private key",),
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
         r"(?:[^-]|-(?!----END )){0,20000}(?:-----END [A-Z0-9 ]{0,40}-----)?",
     ),
     # A private key whose first line is gone.
-    "key_end": Rule(
+    "key_end": Place(
         ("private key",),
         r"(?:^|(?<=\n))(?:[\w+/=]{16,200}\s{1,4}){1,400}(?=-----END [A-Z0-9 ]{0,40}PRIVATE KEY)",
     ),
-    "url_password": Rule(
+    "url_password": Place(
         ("://", ":\\/\\/"),
         rf"(?P<keep>{_SCHEME_LEFT}[a-zA-Z][a-zA-Z0-9+.-]{{1,30}}:(?:\\?/){{2}}[^\s/:@\"'<>]{{0,200}}:)"
         r"(?![0-9]{1,5}(?:[/?#\s]|$))(?:(?!://)[^\s\"<>]){1,20000}(?=@)",
     ),
-    "url_encoded": Rule(
+    "url_encoded": Place(
         ("%3a", "%2f", "%40", "%253a", "%252f", "%2540"),
         rf"(?P<keep>{_SCHEME_LEFT}(?![a-zA-Z0-9+.-]{{2,31}}://[^\s/:@\"'<>&%]{{0,200}}:)"
         r"[a-zA-Z][a-zA-Z0-9+.-]{1,30}(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2}(?!\[|%(?:25)?5B)"
@@ -135,33 +135,33 @@ PLACES: Final[dict[str, Rule]] = {
         r"(?:(?!(?::|%(?:25)?3A)(?:/|%(?:25)?2F){2})[^\s\"'<>&@]){1,20000}(?=@|%(?:25)?40)",
     ),
     # Who asks for no password lets in by the name alone.
-    "url_token": Rule(
+    "url_token": Place(
         ("://",), r"(?P<keep>(?<![A-Za-z0-9+.-])[a-zA-Z][a-zA-Z0-9+.-]{1,30}://)[A-Za-z0-9_-]{24,400}(?=[:@])"
     ),
-    "dsn": Rule(("@tcp(", "@unix("), r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()"),
-    "oracle": Rule(
+    "dsn": Place(("@tcp(", "@unix("), r"(?P<keep>(?<![\w:/])[\w.-]{1,60}:)[^\s:@/\"'<>]{1,200}(?=@(?:tcp|unix)\()"),
+    "oracle": Place(
         ("jdbc:oracle", "@//", "@(desc", "ora-", "cx_oracle", "oracledb", "ezconnect", "dpy-", "tns:", "userid="),
         r"(?P<keep>jdbc:oracle:[a-z0-9]{2,8}:[^/\s@]{1,100}/|(?<![\w./@:-])[A-Za-z][\w$#.-]{0,60}/)"
         r"(?:[^\s@\"'/]{1,200}(?=@//)|(?<=oracle:thin:)[^\s@]{1,400}(?=@)|(?P<likely>[^\s@\"'/()]{5,200})"
         r"(?=@(?!sha256)(?:\(|[A-Za-z][\w.-]{0,100}(?:[:/\s,;\"').]|$))))",
     ),
-    "login_pair": Rule(
+    "login_pair": Place(
         ("sqlplus", "sqlldr", "expdp", "impdp", "rman ", "imp ", "sqlcl"),
         r"(?P<keep>\b(?:sqlplus|sqlcl|sqlldr|expdp|impdp|rman|exp|imp)\s{1,3}(?:-\w{1,10}\s{1,3}|target\s{1,3}){0,3}"
         r"[^\s/@\"'-]{1,60}/)(?:\"[^\"\r\n]{1,200}\"|[^\s@\"']{1,4000})(?=[@\s\"']|$)",
     ),
-    "pgpass": Rule(
+    "pgpass": Place(
         (":5432:", ":*:", ":5433:", ":6432:"),
         r"(?P<keep>(?<![\w.:/*-])(?=[\w.-]{0,60}[A-Za-z*])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:)"
         r"(?P<likely>[^\s:\"']{3,4000})(?=[\s\"']|$)",
     ),
     # Command lines.
-    "client_flag": Rule(
+    "client_flag": Place(
         ("mysql", "mariadb", "sshpass"),
         r"(?P<keep>\b(?:(?:mysql|mariadb)(?:-?[a-z]{1,10})?|sshpass)\b(?:[\"',\s]{1,4}(?!(?-i:-p))[^\s\"',|;]{1,60}){0,8}"
         r"[\"',\s]{1,4}(?-i:-p)(?:[ ]?[\"']?|[\"'],\s?[\"']))[^\s\"',-][^\s\"',]{0,200}",
     ),
-    "archive_flag": Rule(
+    "archive_flag": Place(
         ("zip", "7z", "rar ", "ssh-keygen", "mosquitto_", "psexec", "winrm", "freerdp", "rdesktop"),
         r"(?P<keep>\b(?:(?:zip|unzip|zipcloak)\b[^\r\n|;]{0,100}?\s(?-i:-P)\s{1,3}"
         r"|7z[a-z]{0,2}\b(?:(?!switch|option|unknown|usage)[^\r\n|;]){0,100}?\s(?-i:-p)"
@@ -169,7 +169,7 @@ PLACES: Final[dict[str, Rule]] = {
         r"|(?:psexec|(?:evil-)?winrm|rdesktop)\b[^\r\n|;]{0,100}?\s(?-i:-p)\s{1,3}|[xw]?l?freerdp\b[^\r\n|;]{0,100}?\s/p:"
         rf"|mosquitto_[a-z]{{2,8}}\b[^\r\n|;]{{0,100}}?\s(?-i:-P)\s{{1,3}})){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
     ),
-    "new_user": Rule(
+    "new_user": Place(
         ("net user", "htpasswd", "chpasswd", "wpa_passphrase", "radtest", "samba-tool", "rclone obscure"),
         r"(?P<keep>\bnet\s{1,3}user\s{1,3}\S{1,60}\s{1,3}|\bhtpasswd\s{1,3}-\w{0,4}b\w{0,4}\s{1,3}\S{1,100}\s{1,3}\S{1,60}"
         r"\s{1,3}|\bwpa_passphrase\s{1,3}\S{1,60}\s{1,3}|\bradtest\s{1,3}(?:-\w{1,6}\s{1,3}){0,4}\S{1,60}\s{1,3}"
@@ -177,7 +177,7 @@ PLACES: Final[dict[str, Rule]] = {
         r"|\bchpasswd\b[^\r\n]{0,40}\s{1,20}[\w.-]{1,40}:(?=[^\s:]{1,200}\s)"
         r"|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
     ),
-    "login_flag": Rule(
+    "login_flag": Place(
         ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "kadmin", "openssl", "snmp"),
         r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b[^\r\n|;]{0,60}?[\s\"']login\b"
         r"[^\r\n|;]{0,200}?[\s\"']-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?[\s\"']-p"
@@ -186,14 +186,14 @@ PLACES: Final[dict[str, Rule]] = {
         r"|openssl\b[^\r\n|;]{0,200}?[\s\"'](?-i:-k)|snmp[a-z]{2,9}\b[^\r\n|;]{0,200}?[\s\"'](?-i:-[cAX])"
         rf"|(?:sqlcmd|bcp)\b[^\r\n|;]{{0,200}}?[\s\"'](?-i:-P)){_NEXT})(?!\[redacted){_NO_WORD}[^\s\"'-][^\s\"']{{0,200}}",
     ),
-    "net_use": Rule(
+    "net_use": Place(
         ("/user:", "/u:"),
         r"(?P<keep>\bnet\s{1,3}use\s[^\r\n|;]{0,200}?(?:\s/u(?:ser)?:\S{1,100}\s{1,3}"
         r"|\\{2,4}[^\s\\]{1,100}\\{1,2}\S{1,100}\s{1,3}(?=\S{1,200}\s{1,3}/u)))"
         r"(?!(?:fail(?:s|ed)|returned|exited|gave|with|and|on|is|was|in|at|error)\b)[^\s\"'/*][^\s\"']{0,200}",
     ),
     # Whatever the program: who it is for, and then a flag that is the password's after that one.
-    "flags": Rule(
+    "flags": Place(
         (" -p ", " -p:", " -pw ", " -w ", " -a ", " /p ", " /p:", " /rp "),
         r"(?P<keep>(?<!\S)(?:(?-i:-[uUlDn]|--?user(?:name)?|--?login|/u(?:ser)?|/ru)[ =:]{1,3}|user\s{1,3})"
         r"[\"']?[A-Za-z][^\s|;]{0,100}"
@@ -201,41 +201,41 @@ PLACES: Final[dict[str, Rule]] = {
         r"(?![0-9]{1,5}(?:[\s:]|$))(?P<plausible>(?!/|\w{1,12}://)[^\s|\"']{3,200})",
     ),
     # Whoever it is for: letters of both sizes, with digits in two places.
-    "flag_drawn": Rule(
+    "flag_drawn": Place(
         (" -p", " -t ", " -k ", "--licen", " /p:"),
         r"(?P<keep>(?<!\S)(?-i:-p[ ]?|-[tk][ ]|-pw[ ]|--licen[cs]e[ =]|/p:)[\"']?)(?=[0-9]{0,40}(?:[A-Za-z]{1,40}[0-9]{1,40}){2})"
         r"(?-i:(?=[a-z0-9]{0,100}[A-Z])(?=[A-Z0-9]{0,100}[a-z]))(?P<scrambled>[A-Za-z0-9]{8,200})(?![\w./:=-])",
     ),
-    "user_flag": Rule(
+    "user_flag": Place(
         (" -u", "'-u", '"-u', "--user", "-proxy-user", "--cert"),
         rf"(?P<keep>(?<![\w-])(?:-u|--user|--proxy-user|--cert){_NEXT}[^\s:\"'<]{{1,100}}:)"
         r"(?!\$[A-Z_{(]|[<{]|[0-9]{1,6}(?:[\s\"']|$))[^\s\"']{1,400}",
     ),
-    "samba": Rule((" -u", "'-u", '"-u'), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w./\\-]{0,60}%)[^\s\"']{1,200}"),
-    "piped": Rule(
+    "samba": Place((" -u", "'-u", '"-u'), r"(?P<keep>(?<![\w-])-U[ =]?[\"']?[A-Za-z][\w./\\-]{0,60}%)[^\s\"']{1,200}"),
+    "piped": Place(
         ("-stdin", "--with-token", "sudo -s", "kinit", "cryptsetup", "passwd"),
         r"(?P<keep>\b(?:echo|printf)\s{1,3}(?:-n\s{1,3})?[\"']?)[^\s\"'|]{1,4000}(?=[\"']?\s{0,3}\|[^\r\n]{0,200}"
         r"(?:-stdin|--with-token|sudo\s{1,3}-S|\bkinit|\bcryptsetup|\b(?:smb)?passwd))",
     ),
-    "network": Rule(
+    "network": Place(
         ("-server ", "isakmp key ", "-psk ", "password ", "secret ", "key "),
         r"(?P<keep>\b(?:snmp-server\s{1,3}community|(?:tacacs|radius)-server\s(?:host\s\S{1,60}\s)?key|isakmp\skey"
         r"|wpa-psk\sascii|password\s0)\s{1,3}(?:[07]\s)?)(?P<likely>[^\s\"']{3,200})"
         r"|(?P<kept>\b(?:password|secret|key)\s[045789]\s)(?:[0-9A-F]{6,200}(?![\w-])|\$\S{6,200})",
     ),
-    "mail": Rule(
+    "mail": Place(
         ("auth ", " login "),
         r"(?P<keep>(?-i:\bAUTH (?:PLAIN|LOGIN|XOAUTH2|CRAM-MD5) ))[A-Za-z0-9+/]{12,4000}={0,2}"
         r"|(?P<kept>(?:(?-i:\b(?:[A-Za-z]{1,6}[0-9]{1,6} )?LOGIN )|(?:^|[\r\n])[\w.]{1,8} login )\S{1,100} (?P<mark>\")?)"
         r"(?(mark)(?P<likely>[^\"\r\n]{3,200})|(?P<plausible>[^\s\"]{1,200}))",
     ),
-    "pass_command": Rule(
+    "pass_command": Place(
         ("pass ",),
         r"(?P<keep>(?-i:(?:^|[\r\n'\">]|\bsen[td]:?)[ ]{0,2}PASS ))(?P<plausible>[^\s'\"/]{3,4000})"
         r"(?=['\"]|\\r|\s{0,3}(?:[\r\n]|$))",
     ),
     # Code.
-    "login_given": Rule(
+    "login_given": Place(
         ("login", "logon", "signin", "authenticate", "auth(", "bind", "credential", "connect", "__construct(", "password("),
         r"(?P<keep>\b(?:\w{0,20}(?:log_?[io]n|sign_?in|authenticate|basic_?auth|(?<![A-Za-z])auth|simple_bind(?:_s)?|ldap_bind)\("
         r"(?:[\"'][^\"'\r\n]{1,100}[\"']|[A-Za-z_][\w.]{0,40}),\s?"
@@ -244,27 +244,27 @@ PLACES: Final[dict[str, Rule]] = {
         r"|\w{0,20}credentials?\((?:[\"'][^\"'\r\n]{1,100}[\"'],\s?){1,3}(?=[\"'][^\"'\r\n]{1,200}[\"']\s?\)))"
         r"b?(?P<quote>[\"']))(?P<likely>[^\s\"']{3,200})(?=(?P=quote)(?:\.{3})?\s?[),])",
     ),
-    "pair": Rule(
+    "pair": Place(
         ("auth", "credential", "creds", "login"),
         r"(?P<keep>\b\w{0,20}(?:auth(?:entication|orization)?|credentials?|creds|login)\b[\"']?[^\r\n\"'()<>\[\]{}]{0,20}"
         r"(?:(?P<round>\()|[\[,])\s?(?:<<)?(?P<quote>[\"'])[^\"'\s]{1,60}(?P=quote)(?:>>)?,\s{0,3}(?:<<)?(?P=quote))"
         r"(?:(?(round)(?P<likely>[^\"'\r\n\s]{3,200})|(?P<plausible>[^\"'\r\n\s]{4,200})))(?=(?P=quote)(?:>>)?\s?[)\]},])",
     ),
     # A name as a value itself: `{"name": "DB_PASSWORD", "value": …}`, and in the parts of a form and the rows of a table.
-    "named": Rule(
+    "named": Place(
         (),
         rf"(?P<keep>(?<![A-Za-z])(?:name|key|field|header|variable|parameter){_Q}\s{{0,3}}[:=]\s{{0,3}}{_Q}(?P<name>[\w.$:/-]{{2,100}}+)"
         rf"{_Q}[,;]?\s{{0,20}}{_Q}value{_Q}\s{{0,3}}[:=]\s{{0,3}}{_Q})(?P<likely>[^\s\"'\\,;{{}}\[\]]{{3,4000}})",
     ),
-    "form": Rule(
+    "form": Place(
         (),
         r"(?P<keep>\bname=\\{0,3}[\"']?(?P<name>[\w.\[\]-]{1,80}+)\\{0,3}[\"']?(?:\r?\n|(?:\\r)?\\n){2})(?P<likely>[^\r\n\\]{1,4000})",
     ),
-    "row": Rule(
+    "row": Place(
         (), r"(?P<keep>[|│][ `]{0,40}(?P<name>[\w.-]{2,60})[ `]{0,40}[|│][ `]{0,40})(?P<plausible>[^\s|│`]{6,400})(?=[ `]{0,40}[|│])"
     ),
     # Requests.
-    "header": Rule(
+    "header": Place(
         ("authorization",),
         r"(?P<keep>(?<![A-Za-z0-9])(?:proxy-)?authorization[\"']?\s{0,3}[:=]\s{0,3}+(?:[bfru](?=[\"']))?+(?P<quote>[\"'])?+"
         r"(?:(?:bearer|basic|digest|token|negotiate|ntlm|apikey|aws4-hmac-sha256|key)\s{1,3}+)?+)"
@@ -272,31 +272,31 @@ PLACES: Final[dict[str, Rule]] = {
         r"|your[-_ ])(?:(?<=\w\s)|(?<=\w\s\s)|(?![a-z]{1,20}(?:[.,;]|$|\s{1,3}(?:[a-z]{1,20}\b|$))))"
         r"(?(quote)[^\r\n\"']{1,4000}|(?:[^\r\n\"']|\"[^\"\r\n]{0,400}\"|'[^'\r\n]{0,400}'){1,4000})",
     ),
-    "scheme": Rule(
+    "scheme": Place(
         ("bearer", "basic", "ssws", "geniekey"),
         r"(?P<keep>(?<![A-Za-z0-9])(?:bearer|basic|ssws|geniekey)\s{1,3})"
         r"(?=[A-Za-z0-9._~+/-]{0,60}[0-9=+/]|dXN|YWR|cm9|YXBp|Z3V)[A-Za-z0-9._~+/-]{8,4000}={0,2}(?![A-Za-z0-9=])",
     ),
-    "cookie": Rule(
+    "cookie": Place(
         ("cookie",),
         r"(?P<keep>(?<![A-Za-z0-9])(?:set-)?cookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
         r"(?!(?:samesite|path|domain|expires|max-age|secure|httponly)\b))"
         r"(?=[^\r\n\"']{0,400}(?:sess|sid|auth|tok|jwt|csrf|xsrf|key|secret|user|remember|login|pass|cred|sso|ticket)"
         r"|[^\r\n\"']{0,400}=[^\s;\"']{0,60}[0-9][^\s;\"']{8})(?=[^\s=;\"']{1,100}=)[^\r\n\"']{1,4000}",
     ),
-    "query_key": Rule(
+    "query_key": Place(
         ("key=", "appid=", "app_id=", "license=", "licence=", "sign=",
          *(f"{lead}{name}=" for lead in "?&" for name in ("k", "t", "ak", "sk", "st"))),
         r"(?P<keep>[?&](?:[\w.-]{0,40}key|app_?id(?!=[0-9a-f]{8}-)|licen[sc]e|sign|k|t|ak|sk|st)=)"
         r"(?P<drawn>[A-Za-z0-9_-]{16,400})(?=[&#\s\"')>,;]|$)",
     ),
-    "encoded": Rule(
+    "encoded": Place(
         ("%3d", "%3a"),
         r"(?P<keep>(?:token|secret|password|passwd|pwd|key|signature|sig)(?:%22)?(?:%3D|%3A)(?:%22)?)"
         r"(?:[^&\s\"'%<>]|%(?!0[AD]|2[026C]|3[BCE]|5D|7[CD])[0-9A-F]{2}){1,4000}",
     ),
     # Statements and files.
-    "sql": Rule(
+    "sql": Place(
         ("password", "identified", "encryption key", "_decrypt(", "_encrypt(", "crypt(", "pragma "),
         r"(?P<keep>\b(?:(?:password|(?:encryption|master|symmetric)\s{1,3}key"
         r"|(?:(?-i:IDENTIFIED)|(?<=[\"'`]\s)identified|user\s{1,3}\S{1,60}\s{1,3}identified)"
@@ -304,42 +304,42 @@ PLACES: Final[dict[str, Rule]] = {
         r"[^=\r\n]{1,100}=\s{0,3}|(?:pgp_sym|aes)_(?:en|de)crypt\([^'\r\n]{1,100},\s{0,3}|\bcrypt\("
         r"|pragma\s{1,3}(?:hex)?(?:re)?key\s{0,3}=\s{0,3})[\"'](?:x')?)(?P<likely>[^\"'\r\n]{1,400})",
     ),
-    "sql_bare": Rule(
+    "sql_bare": Place(
         ("identified",), r"(?P<keep>(?-i:\bIDENTIFIED)\s{1,3}by\s{1,3})(?P<likely>[^\s\"';]{4,200})(?=[\s;]|$)"
     ),
-    "netrc": Rule(
+    "netrc": Place(
         ("password", "passphrase", " pass ", " psk "),
         r"(?P<keep>\b(?:login|user|connect|modify)\s{1,3}[^\s|,;]{1,100}\s{1,3}(?:[\w-]{1,30}-)?"
         r"(?:password|passphrase|pass|psk)\s{1,3}[\"']?)(?P<likely>[^\s|\"']{3,400})",
     ),
-    "putty": Rule(
+    "putty": Place(
         ("private-",), r"(?P<keep>Private-(?:Lines|MAC|Hash)[^\r\n]{0,20})(?:\s{1,2}[A-Za-z0-9+/=]{16,80}){1,200}"
     ),
-    "crypt": Rule(
+    "crypt": Place(
         ("$1", "$2", "$5$", "$6$", "$7$", "$y$", "$apr1$", "$argon2", "pbkdf2", "scram-sha-", "scrypt:", "{s", "{md5}"),
         r"\$(?:1|2[abxy]?|5|6|7|y|apr1|argon2(?:i|d|id))\$[A-Za-z0-9./=,$+]{20,200}"
         r"|\b(?:grub\.pbkdf2\.sha[0-9]{1,3}\.[0-9]{1,9}\.|pbkdf2_sha[0-9]{1,3}\$[0-9]{1,9}\$|SCRAM-SHA-[0-9]{1,3}\$[0-9]{1,9}:"
         r"|(?:scrypt|pbkdf2):[\w:]{1,40}\$)[A-Za-z0-9+/=$:.]{20,600}|\{(?:SSHA|SHA|SMD5|MD5)[\w-]{0,12}\}[A-Za-z0-9+/=$.]{16,300}",
     ),
-    "wifi": Rule(("wifi:",), r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}"),
+    "wifi": Place(("wifi:",), r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}"),
     # What people say.
-    "said": Rule(
+    "said": Place(
         ("password", "passphrase", "passcode", "passwort", "kennwort"),
         rf"(?P<keep>\b{_PASSWORD}[ \t](?:(?:is|was|to|set to|is set to|ist):?\s)?[\"'“]?)(?P<drawn>[^\s\"'”]{{5,4000}}[^\s\"'”.,;:!?)])",
     ),
-    "said_key": Rule(
+    "said_key": Place(
         ("token", "key ", 'key"', "key'", "key:", "key="),
         r"(?P<keep>(?:(?:api|access|secret|auth|license|encryption|signing|master|integration|product)[ _-]?key|token)[\"']?\s"
         r"(?:(?:is|was)\s)?(?:(?:not\s)?(?:valid|invalid|rejected|expired|revoked|refused|unknown|wrong))?[:=]?\s{0,2}[\"'(]?)"
         # The number of a key is no key.
         r"(?!0x[0-9a-fA-F]{8,40}\b|(?-i:[0-9A-F]{16,40})\b)(?P<drawn>[0-9A-Za-z_-]{16,4000})",
     ),
-    "said_login": Rule(
+    "said_login": Place(
         ("login", "auth", "credential", "creds"),
         r"(?P<keep>\b(?:login|auth(?:enticat(?:ion|e))?|credentials?|creds)\b(?:\s(?:failed|error|rejected|refused|denied|for|as"
         r"|with|user)){0,4}:?\s[(\"']?[A-Za-z][\w.@+\\-]{1,60}(?::|\s?/\s?))(?P<plausible>[^\s\"')/\\:][^\s\"')/]{5,200})",
     ),
-    "said_number": Rule(
+    "said_number": Place(
         ("otp", "pin", "cvv", "cvc", "passcode", "2fa", "mfa", "sms", "verification", "login", "auth", "one-time",
          "one time", "your"),
         r"(?P<keep>\b(?:(?:otp|totp|pin|passcode|(?:2fa|mfa|otp|sms|pin|verification|login|auth|one[- ]time)[ _-]?(?:pass)?code"
@@ -347,13 +347,13 @@ PLACES: Final[dict[str, Rule]] = {
         r"(?:\s(?:is|was|code|number|you|entered|provided|supplied|given|typed)){0,3}\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})"
         r"|cv[vc]2?[\"']?\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}))[0-9]{3,8}(?![\w%-]|\.\w)",
     ),
-    "phrase": Rule(
+    "phrase": Place(
         ("mnemonic", "seed", "recovery phrase"),
         r"(?P<keep>\b(?:mnemonic|seed phrase|recovery phrase|seed)[\"']?\s{0,3}(?:(?:is|was|are):?|[:=]|(?=[\"']))"
         r"\s{0,3}[\"']?)(?:[a-z]{3,8}\s){11,23}[a-z]{3,8}",
     ),
     # In other scripts the words of a sentence stand close together.
-    "foreign": Rule(
+    "foreign": Place(
         FOREIGN,
         rf"(?P<keep>(?:{'|'.join(FOREIGN)})[^\x00-\x7f\s{_OPENING}：]{{0,6}}\s{{0,2}}"
         rf"(?:(?P<set>[:：=])|[—–-]|[^\x00-\x7f\s{_OPENING}：]{{1,4}})?\s{{0,2}}(?:(?P<quote>[「«„『“])|[\"']?))"

@@ -14,7 +14,7 @@ from typing import Final
 from failwell.model import pattern
 
 from .looks import drawn, given, likely, plausible
-from .names import is_secret_name
+from .secret_names import is_secret_name
 
 IsName = Callable[[str], bool]
 
