@@ -30,7 +30,7 @@ from field_servers import NotInstalled, Server
 DEEP_BAR = 1 / 0.6
 BAR = 2.0
 CALLS = int(os.environ.get("CALLS", "1000"))
-SESSIONS = int(os.environ.get("SESSIONS", "1000"))
+SESSIONS = int(os.environ.get("SESSIONS", "900"))
 MANY = int(os.environ.get("MANY", "0"))
 BLOCK = 100
 DEPTH = 16
@@ -205,7 +205,7 @@ def memory_of(process: subprocess.Popen[bytes]) -> float:
 
 
 def wrapped(port: int, *target: str) -> list[str]:
-    listen = ["--listen", f"127.0.0.1:{port}", "--max-sessions", str(SESSIONS + 50)]
+    listen = ["--listen", f"127.0.0.1:{port}"]
     return [sys.executable, "-m", "failwell", "wrap", *listen, *target]
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         error,
         raises,
         required,
-        templates,
     )
     from .readers import partial_failure, read, wrap
     from .redact import Guard, guard
@@ -48,7 +47,7 @@ _ROOMS: Final = {
     **dict.fromkeys(
         """
         ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required Action
-        Code Catalog catalogs templates raises effects Decision decide Policy Ok Err Result
+        Code Catalog catalogs raises effects Decision decide Policy Ok Err Result
         """.split(),
         "model",
     ),
@@ -98,7 +97,6 @@ __all__ = [
     "Code",
     "Catalog",
     "catalogs",
-    "templates",
     "raises",
     "effects",
     # over the wire

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import failwell as fw
-from failwell.client.bridge import Bridge, Course
+from failwell.client.bridge import Bridge, RenderedFailure
 from failwell.packages import MissingPackage, lacks
 from snapshots import Snapshots
 
@@ -57,10 +57,12 @@ def test_tools_are_named_as_the_model_knows_them() -> None:
     annotations = {"pay": {"readOnlyHint": False}, "get_payment": {"readOnlyHint": True}}
     schema = {"type": "object", "properties": {"invoice": {"type": "string"}}, "required": ["invoice"]}
     tools = {name: {"name": name, "annotations": hints, "inputSchema": schema} for name, hints in annotations.items()}
-    course = Course(Bridge(tools=tools), tools["pay"], {"invoice": "inv_1"}, names="shop_".__add__)
-    assert course.begins() is None
-    told = course.failed(fw.ToolError("It took too long.", code="TIMEOUT", effect="unknown", actions=["list_payments"]))
-    assert not isinstance(told, float)
+
+    def pay() -> None:
+        raise fw.ToolError("It took too long.", code="TIMEOUT", effect="unknown", actions=["list_payments"])
+
+    told = Bridge(tools=tools).call(tools["pay"], {"invoice": "inv_1"}, names="shop_".__add__).attempt_sync(pay)
+    assert isinstance(told, RenderedFailure)
     assert told.text == (
         "shop_pay failed part-way (It took too long), so it may have been done already. Next: call shop_get_payment "
         'with {"invoice":"inv_1"} to see whether it was.'

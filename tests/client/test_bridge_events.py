@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import failwell as fw
-from failwell.client.bridge import Bridge, Course, Told, attempted
+from failwell.client.bridge import Bridge, RenderedFailure
 from failwell.observe import CallEvent
 from failwell.testing import FakeClock
 
@@ -25,11 +25,11 @@ def test_each_call_is_told_with_its_attempts() -> None:
         return "found"
 
     async def both() -> list[object]:
-        return [await attempted(call, clock=clock, course=Course(bridge, READ, {"q": q})) for q in ("a", "b")]
+        return [await bridge.call(READ, {"q": q}).attempt(call, clock=clock) for q in ("a", "b")]
 
     found = asyncio.run(both())
     assert found[0] == "found"
-    assert isinstance(found[1], Told)
+    assert isinstance(found[1], RenderedFailure)
     first, second = told
     assert (first.tool, first.ok, first.attempts, first.seat, first.error) == ("search", True, 2, "client", None)
     assert [(each.decision, each.asked, each.made) for each in first.tried] == [("retry", 2, True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,8 +12,7 @@ import pytest
 
 import failwell as fw
 from failwell import read
-from failwell.client.bridge import Told, attempted, attempted_sync, settle, told
-from failwell.client.content import beside
+from failwell.client.bridge import Bridge, RenderedFailure
 from failwell.redact import MASK
 
 READS = {"name": "find", "annotations": {"readOnlyHint": True}}
@@ -52,7 +52,7 @@ def tried(*errors: Exception, tool: object = None, policy: fw.Policy | None = No
     clock = Watch()
 
     async def main() -> Any:
-        return await attempted(call, tool=tool, policy=policy, clock=clock)
+        return await Bridge(policy, clock=clock).call(tool).attempt(call, clock=clock)
 
     return anyio.run(main), clock, len(left)
 
@@ -119,8 +119,8 @@ def test_what_the_author_proposes_is_kept_when_the_attempts_are_spent() -> None:
 def test_a_servers_words_are_told_as_they_are_and_the_wait_only_after_those_of_a_read() -> None:
     error = read({"content": [{"type": "text", "text": "503 Service Unavailable"}], "isError": True})
     assert isinstance(error, fw.ToolError)
-    assert told(error) == "503 Service Unavailable. Wait 1 second, then make the same call again."
-    assert [settle(error, tool=tool).text for tool in ("pay", "get_rate", READS)] == [
+    assert fw.render(error, "text") == "503 Service Unavailable. Wait 1 second, then make the same call again."
+    assert [Bridge().settle(error, tool).text for tool in ("pay", "get_rate", READS)] == [
         "503 Service Unavailable",
         "503 Service Unavailable. Wait 1 second, then make the same call again.",
         "503 Service Unavailable. Wait 1 second, then make the same call again.",
@@ -141,12 +141,12 @@ def test_blocking_calls_are_attempted_the_same_way() -> None:
             raise left.pop()
         return "worked"
 
-    assert attempted_sync(call) == "worked"
+    assert Bridge().call(None).attempt_sync(call) == "worked"
 
 
 def test_a_text_is_guarded() -> None:
-    leak = settle(fw.Internal("It broke at postgres://admin:Tr0ub4dor-and-3@db/prod."))
-    assert isinstance(leak, Told)
+    leak = Bridge().settle(fw.Internal("It broke at postgres://admin:Tr0ub4dor-and-3@db/prod."))
+    assert isinstance(leak, RenderedFailure)
     assert "Tr0ub4dor" not in leak.text
 
 
@@ -155,7 +155,7 @@ def test_what_is_no_failure_passes() -> None:
         raise LookupError("mine")
 
     async def main() -> None:
-        await attempted(call, passes=lambda exc: isinstance(exc, LookupError))
+        await Bridge().call(None).attempt(call, passes=lambda exc: isinstance(exc, LookupError))
 
     with pytest.raises(LookupError, match="mine"):
         anyio.run(main)
@@ -163,7 +163,8 @@ def test_what_is_no_failure_passes() -> None:
 
 def test_what_is_told_beside_the_text_holds_no_form_of_a_secret_and_keeps_longer_words() -> None:
     said = "orange, orangeade, b3Jhbmdl, Basic Ym9iOnRlYSBwb3QvNDI= of tea%20pot%2f42"
-    (block,) = beside("refused", [{"type": "image", "alt": said}], ("orange", "tea pot/42")).blocks
+    refused = replace(Bridge().settle(fw.Denied("Refused.")), secrets=("orange", "tea pot/42"))
+    (block,) = refused.other_blocks([{"type": "image", "alt": said}]).blocks
     assert block["alt"].startswith(f"{MASK}, orangeade, {MASK}, Basic ")
     assert block["alt"].endswith(f" of {MASK}")
     assert "RlYSBwb3QvNDI" not in block["alt"]

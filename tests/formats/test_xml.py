@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 import failwell as fw
+from failwell.formats.wire import FIX_FIELDS
 from failwell.formats.xml_writer import escape, escape_attribute
 from failwell.model import Action, FieldError
-from failwell.model.display import FIX_FIELDS
 from recorded import cases
 
 # Real outputs that are not XML, or do not come back; ours differ from these on purpose.

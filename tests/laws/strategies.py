@@ -18,7 +18,6 @@ import failwell as fw
 from failwell import formats
 from failwell.model import UNSET, Action, Conflicting, Effect, FieldError, Kind, Option, Patch, Severity, Strategy
 from failwell.model.codes import find
-from failwell.model.templates import DEVICE, VALIDATION
 
 FORMATS = tuple(formats.FORMATS)
 OPEN = ("typed", "v1", "xml", "envelope", "jsonrpc", "canonical")
@@ -565,15 +564,6 @@ def _changed(draw: st.DrawFn) -> fw.ToolError:
     return made.replace(**draw(field_maps()))
 
 
-_templated = st.builds(
-    lambda template, variables: template.error(**variables),
-    st.sampled_from((*DEVICE.values(), *VALIDATION.values())),
-    st.dictionaries(
-        st.sampled_from(("device_id", "field", "value", "retry_after", "error_summary")), values, max_size=3
-    ),
-)
-
-
 def noted(error: fw.ToolError) -> fw.ToolError:
     # Of an exception, Hypothesis shows only the message.
     note(repr(error)[:2000])
@@ -588,7 +578,6 @@ errors: st.SearchStrategy[fw.ToolError] = st.one_of(
     _changed(),
     st.builds(fw.error, texts, st.none() | codes),
     st.builds(fw.required, texts),
-    _templated,
 ).map(noted)
 
 questions = st.builds(

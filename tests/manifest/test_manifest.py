@@ -24,7 +24,6 @@ from failwell.cli import main
 from failwell.manifest.audit import problems
 from failwell.manifest.entries import load
 from failwell.manifest.source import codes_in
-from failwell.model import Template
 from failwell.server import Envelope, Group, limit, rate
 from failwell.server.declared_failures import RAISES_KEY, UNDECLARED_KEY
 
@@ -63,7 +62,6 @@ class Cache:
 
 
 STORE = Store()
-GONE = Template("DEVICE_GONE", "{device} is gone")
 
 
 def raises_directly(key: str) -> str:
@@ -91,10 +89,6 @@ def raises_builtin() -> None:
     raise TimeoutError
 
 
-def raises_template() -> None:
-    raise GONE.error(device="d")
-
-
 def raises_simple() -> Any:
     return fw.required("id") if STORE else fw.error("no", code="ODD")
 
@@ -118,7 +112,6 @@ CASES: list[tuple[Callable[..., Any], set[str]]] = [
     (raises_by_hint, {"SUBSCRIPTION_LAPSED"}),
     (raises_by_local, {"NOT_FOUND", "BANK_DOWN"}),
     (raises_builtin, {"TIMEOUT"}),
-    (raises_template, {"DEVICE_GONE"}),
     (raises_simple, {"MISSING_REQUIRED_FIELD", "ODD"}),
     (raises_from_table, {"PAID"}),
     (asks, set()),

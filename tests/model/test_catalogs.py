@@ -341,7 +341,7 @@ def test_an_error_keeps_the_catalogue_it_was_built_from() -> None:
 
 
 def test_a_wrong_kind_is_refused_where_the_catalogue_is_declared() -> None:
-    with pytest.raises(ValueError, match="'conflicts' is not a kind of failure; use one of: not_found, conflict"):
+    with pytest.raises(ValueError, match="'conflicts' is not a valid kind; use one of: not_found, conflict"):
 
         class Wrong(fw.Catalog):
             OOPS = fw.Code("conflicts")

@@ -394,7 +394,8 @@ def test_replace_changes_a_copy() -> None:
 
 @pytest.mark.checklist(28)
 def test_details_are_merged_or_replaced() -> None:
-    error = fw.NotFound("Gone.", details={"a": 1}).with_details({"b": 2}, c=3).note("odd")
+    error = fw.NotFound("Gone.", details={"a": 1}).note("odd")
+    error = error.replace(details={**error.details, "b": 2, "c": 3})
     assert error == fw.NotFound("Gone.", details={"a": 1, "b": 2, "c": 3})
     assert error.notes == ("odd",)
     error.details = {"d": 4}

@@ -162,10 +162,9 @@ def test_a_record_masks_what_was_sent_for_a_secret_argument(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        (["--tool", "pay_invoice"], "--tool is for --explain FILE, which is not there"),
         (["--header", "A: b"], "--header is for a server behind an address"),
         (["--token", "s3cret-of-ann"], "--token is for --listen"),
-        (["--max-body", "7"], "--max-body is for --listen"),
+        (["--allow-host", "relay.example"], "--allow-host is for --listen"),
         (["--reads", ""], "--reads names no tool"),
     ],
 )

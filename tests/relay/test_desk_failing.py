@@ -97,11 +97,6 @@ def test_a_large_failure_is_read_at_its_ends_only(monkeypatch: pytest.MonkeyPatc
     assert answer["_meta"][keys.ORIGINAL]["cut"] > 3_000_000
 
 
-def test_without_the_original_there_is_none() -> None:
-    _, answer = failing("Invoice inv_1 not found", keep_original=False)
-    assert list(answer["_meta"]) == [META_KEY]
-
-
 def test_an_original_with_a_secret_is_guarded_and_says_so() -> None:
     _, answer = failing("Login failed for postgres://app:hunter2secret@db/main")
     kept = answer["_meta"][keys.ORIGINAL]

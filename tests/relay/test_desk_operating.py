@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
+from desk_table import Table, frame, result
 
 from failwell import ToolError
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
-from failwell.relay import Desk, RelayOptions, memory, record, rules, state
+from failwell.idempotency import KeysInMemory, KeysOnDisk, StoredCall, keys_on_disk
+from failwell.relay import keyed_calls, rules
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -122,51 +123,15 @@ def test_a_pattern_is_searched_in_no_more_than_it_can_be_searched_in_quickly(
         assert rule.fits("pay_invoice", ToolError(" " * space + said), "") is fits
 
 
-def test_explain_shows_which_rule_fires(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "failwell.toml").write_text(RULES, "utf-8")
-    lines = [result(1, "daily quota of 5 exceeded", is_error=True), result(2, "fine"), result(3, "boom", is_error=True)]
-    file = tmp_path / "answers.jsonl"
-    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    assert (
-        main(["wrap", "--rules", str(tmp_path / "failwell.toml"), "--explain", str(file), "--tool", "pay_invoice"]) == 0
-    )
-    assert capsys.readouterr().out == (
-        "line 1: rule 1: tool='pay*' text='quota .* exceeded'\n"
-        "  daily quota of 5 exceeded. Pay by batch. Call get_invoice.\n"
-        "line 3: no rule\n"
-        "  boom.\n"
-    )
-    file.write_text("nothing", "utf-8")
-    assert main(["wrap", "--explain", str(file)]) == 1
-
-
-def test_explain_tells_of_a_record_what_the_relay_would_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    table = Table()
-    asked = [
-        table.request(1, "tools/list"),
-        table.request(2, "tools/call", {"name": "pay_invoice", "arguments": {"invoice_id": "i"}}),
-    ]
-    file = tmp_path / "record.jsonl"
-    kept = record.Record(str(file), lambda: 1.0)
-    kept("client", frame(asked[0]))
-    kept("server", frame({"jsonrpc": "2.0", "id": 1, "result": {"tools": TOOLS}}))
-    kept("client", frame(asked[1]))
-    kept("server", frame(result(2, "503 Service Unavailable", is_error=True)))
-    kept("to client", frame(result(2, "another text", is_error=True)))
-    kept.close()
-    assert main(["wrap", "--explain", str(file)]) == 0
-    assert capsys.readouterr().out == "line 5: no rule\n  503 Service Unavailable\n"
-
-
 # Keys
 
 
 @pytest.fixture(params=["memory", "file"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "memory":
-        yield state.AnswersInMemory()
+        yield KeysInMemory()
         return
-    kept = state.KeysInFile(str(tmp_path / "keys.db"))
+    kept = KeysOnDisk(str(tmp_path / "keys.db"))
     yield kept
     kept.close()
 
@@ -195,7 +160,7 @@ KEEPS = {"extensions": {META_KEY: {"idempotency": {}}}}
 def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
     answer: dict[str, Any], sent: int, asked_by: str
 ) -> None:
-    table = Table(modern=True, keys=state.AnswersInMemory())
+    table = Table(modern=True, keys=KeysInMemory())
     if asked_by == "client":
         table.client(table.request("d", "server/discover"))
         table.heard()
@@ -218,7 +183,7 @@ def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
 def test_a_write_with_a_key_that_its_server_knows_is_repeated_where_it_says_so(
     capabilities: dict[str, Any], made: int
 ) -> None:
-    table = Table(modern=True, keys=state.AnswersInMemory())
+    table = Table(modern=True, keys=KeysInMemory())
     table.client(table.request("d", "server/discover"))
     table.server({"jsonrpc": "2.0", "id": "d", "result": {"capabilities": capabilities}})
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
@@ -236,7 +201,7 @@ def complete(id: object) -> dict[str, Any]:
 
 
 def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() -> None:
-    table = Table(modern=True, keys=state.AnswersInMemory())
+    table = Table(modern=True, keys=KeysInMemory())
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     assert [each["method"] for each in table.heard()] == ["server/discover"]
     table.passes(5)
@@ -274,7 +239,7 @@ def test_a_key_that_is_used_again_gets_the_bytes_of_the_first_answer(store: Any,
 
 
 def test_the_newer_era_adds_what_a_result_is_and_nothing_else() -> None:
-    store, answer = state.AnswersInMemory(), AS_THEY_CAME[0]
+    store, answer = KeysInMemory(), AS_THEY_CAME[0]
     for modern, id in ((False, 1), (True, 2)):
         table = Table(keys=store, modern=modern)
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
@@ -286,16 +251,6 @@ def test_the_newer_era_adds_what_a_result_is_and_nothing_else() -> None:
             b'"result":{', b'"result":{"resultType":"complete",' if modern else b'"result":{'
         )
         assert table.frames == [expected]
-
-
-def test_a_result_that_an_earlier_version_kept_is_an_answer() -> None:
-    store = state.AnswersInMemory()
-    table = Table(keys=store)
-    claim = state.named("k1", "", "pay-server")
-    store.begin(claim, state.call_of("pay_invoice", {"invoice_id": "i"}))
-    store.finish(claim, b'{"content":[]}')
-    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
-    assert table.told() == [{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}]
 
 
 @pytest.mark.parametrize("answer", AS_THEY_CAME)
@@ -384,7 +339,7 @@ def test_a_cancelled_write_that_ends_in_a_protocol_error_is_not_made_again_by_it
     ],
 )
 def test_what_does_not_say_that_nothing_was_done_keeps_the_key(answer: dict[str, Any]) -> None:
-    table = Table(keys=state.AnswersInMemory())
+    table = Table(keys=KeysInMemory())
     for id in (1, 2):
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         table.server({"jsonrpc": "2.0", "id": id, **answer})
@@ -396,7 +351,7 @@ def test_what_does_not_say_that_nothing_was_done_keeps_the_key(answer: dict[str,
     "answer", [{"error": {"code": -32042, "message": "Log in"}}, {"result": {"resultType": "input_required"}}]
 )
 def test_a_question_to_the_user_gives_the_key_back(answer: dict[str, Any]) -> None:
-    table = Table(keys=state.AnswersInMemory())
+    table = Table(keys=KeysInMemory())
     for id in (1, 2):
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
         table.server({"jsonrpc": "2.0", "id": id, **answer})
@@ -405,7 +360,7 @@ def test_a_question_to_the_user_gives_the_key_back(answer: dict[str, Any]) -> No
 
 def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> None:
     """After an update, say: the call is the same."""
-    table = Table(modern=True, keys=state.AnswersInMemory())
+    table = Table(modern=True, keys=KeysInMemory())
     for id, version in ((1, "1"), (2, "2")):
         client = {"io.modelcontextprotocol/clientInfo": {"name": "agent", "version": version}}
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **client})
@@ -419,7 +374,7 @@ def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> No
 
 @pytest.mark.parametrize("key", ["", "k" * 256, 5, ["k"], True])
 def test_what_is_no_key_is_refused_and_nothing_is_done(key: Any) -> None:
-    table = Table(keys=state.AnswersInMemory())
+    table = Table(keys=KeysInMemory())
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={keys.IDEMPOTENCY_KEY: key})
     (told,) = table.told()
     error = told["result"]["_meta"][META_KEY]
@@ -431,7 +386,7 @@ NO_KEY: dict[str, Any] = {keys.IDEMPOTENCY_KEY: None}
 
 @pytest.mark.parametrize("modern", [False, True])
 def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
-    table = Table(keys=state.AnswersInMemory(), modern=modern)
+    table = Table(keys=KeysInMemory(), modern=modern)
     for id in (1, 2):
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=NO_KEY)
         table.server(result(id, "paid"))
@@ -440,7 +395,7 @@ def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
 
 
 def test_a_write_whose_key_is_null_is_not_made_again_for_a_server_that_knows_keys() -> None:
-    table = Table(keys=state.AnswersInMemory(), modern=True)
+    table = Table(keys=KeysInMemory(), modern=True)
     table.desk.session.announced = {"extensions": {META_KEY: {"idempotency": {"instance": "a"}}}}
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=NO_KEY)
     busy = result(1, "Busy.", is_error=True)
@@ -451,7 +406,7 @@ def test_a_write_whose_key_is_null_is_not_made_again_for_a_server_that_knows_key
 
 
 def test_a_read_has_no_use_for_a_key() -> None:
-    table = Table(keys=state.AnswersInMemory())
+    table = Table(keys=KeysInMemory())
     for id, tool in ((1, "get_invoice"), (2, "get_invoice"), (3, "pay_invoice")):
         table.call(id, tool, {"invoice_id": "i"}, meta=KEY)
         table.server(result(id, "ok"))
@@ -478,8 +433,8 @@ def test_a_call_with_a_key_that_is_read_and_too_deep_to_be_compared_is_not_made(
         raise RecursionError
 
     # How deep that is depends on who asks, so that another call with the key may have been made.
-    monkeypatch.setattr(state, "call_of", too_deep)
-    table = Table(keys=state.AnswersInMemory())
+    monkeypatch.setattr(keyed_calls, "hash_of", too_deep)
+    table = Table(keys=KeysInMemory())
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **more})
     (told,) = table.told()
     assert (told["id"], told["result"]["_meta"][META_KEY]["effect"], table.heard()) == (1, effect, [])
@@ -497,7 +452,7 @@ def test_a_repeated_write_gets_the_first_answer_byte_for_byte(store: Any) -> Non
 
 
 def test_whoever_waits_for_the_answer_to_another_call_does_so_no_longer_than_a_call_may_take(tmp_path: Path) -> None:
-    store, other = (state.KeysInFile(str(tmp_path / "keys.db")) for _ in range(2))
+    store, other = (KeysOnDisk(str(tmp_path / "keys.db")) for _ in range(2))
     table, elsewhere = Table(keys=store, timeout=5.0), Table(keys=other)
     elsewhere.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
     table.call(2, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
@@ -521,31 +476,31 @@ def test_whoever_waits_for_the_answer_to_another_call_does_so_no_longer_than_a_c
 
 def test_keys_in_a_file_outlive_the_relay_and_a_call_that_it_left_is_unknown(tmp_path: Path) -> None:
     path = str(tmp_path / "keys.db")
-    store = state.KeysInFile(path)
-    assert store.begin("done", "c") is None
+    store = KeysOnDisk(path)
+    assert store.claim("done", "c") is None
     store.finish("done", b"{}")
-    assert store.begin("left", "c") is None
-    other = state.KeysInFile(path)
-    assert other.begin("left", "c") == state.KeptAnswer("c", "running")
+    assert store.claim("left", "c") is None
+    other = KeysOnDisk(path)
+    assert other.claim("left", "c") == StoredCall("c", "running")
     store.close()
-    assert other.begin("left", "c") == state.KeptAnswer("c", "lost")
-    assert other.begin("done", "c") == state.KeptAnswer("c", "done", b"{}")
+    assert other.claim("left", "c") == StoredCall("c", "lost")
+    assert other.claim("done", "c") == StoredCall("c", "done", b"{}")
     assert oct(os.stat(path).st_mode & 0o777) == "0o600"
     other.close()
 
 
 def test_relays_that_are_started_at_once_wait_for_the_one_that_makes_the_file(tmp_path: Path) -> None:
     path = tmp_path / "keys[1].db"
-    state.KeysInFile(str(path)).close()
+    KeysOnDisk(str(path)).close()
     with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
         # As it is for a moment: made, and not yet in the mode in which several use it.
         other.execute("PRAGMA journal_mode = DELETE")
         other.execute("BEGIN IMMEDIATE")
         threading.Timer(0.2, other.execute, ["COMMIT"]).start()
-        store = state.KeysInFile(str(path))
-    second = state.KeysInFile(str(path))
-    assert store.begin("k", "c") is None
-    assert second.begin("k", "c") == state.KeptAnswer("c", "running")
+        store = KeysOnDisk(str(path))
+    second = KeysOnDisk(str(path))
+    assert store.claim("k", "c") is None
+    assert second.claim("k", "c") == StoredCall("c", "running")
     second.close()
     store.close()
 
@@ -558,11 +513,11 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
     link.symlink_to(text)
     for path, statement in ((other, "CREATE TABLE x (y)"), (newer, "PRAGMA user_version = 9")):
         if path is newer:
-            state.KeysInFile(str(path)).close()
+            KeysOnDisk(path).close()
         with sqlite3.connect(path) as db:
             db.execute(statement)
         db.close()
-    for path, words in ((text, "is no file of failwell's keys"), (other, "is no file of"), (newer, "another version (9)"),
+    for path, words in ((text, "is not a file of Failwell's keys"), (other, "is not a file of"), (newer, "another version (9)"),
                         (link, "cannot open")):  # fmt: skip
         assert main(["wrap", "--state", str(path), "--", "true"]) == 2
         (said,) = capsys.readouterr().err.splitlines()
@@ -573,16 +528,15 @@ def test_a_state_file_of_another_kind_is_refused_in_one_line(
 def test_a_state_without_a_name_is_said_to_be_one(capsys: pytest.CaptureFixture[str], place: str) -> None:
     assert main(["wrap", "--state", place, "--", "true"]) == 2
     (said,) = capsys.readouterr().err.splitlines()
-    assert said == "failwell: --state is empty; name a file, or the URL of a store"
+    assert said == "failwell: the place of the keys is empty; name a file, or the URL of a store"
 
 
 def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_without_its_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(state, "_PATIENCE", 0.01)
+    monkeypatch.setattr(keys_on_disk, "TIMEOUT", 0.01)
     file = tmp_path / "keys.db"
-    store = state.KeysInFile(str(file))
-    (tmp_path / "keys.db-running-dead").touch()
+    store = KeysOnDisk(str(file))
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         table = Table(keys=store)
@@ -597,105 +551,27 @@ def test_a_state_file_that_is_held_by_somebody_is_told_and_a_call_is_not_made_wi
         assert "cannot be used (database is locked); end what holds it" in capsys.readouterr().err
         other.execute("COMMIT")
     store.close()
-    state.KeysInFile(str(file)).close()
-    assert [each.name for each in tmp_path.glob("*-running-*")] == []
+    KeysOnDisk(str(file)).close()
 
 
 def test_a_state_file_of_another_user_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "keys.db"
-    state.KeysInFile(str(file)).close()
+    KeysOnDisk(str(file)).close()
     if os.getuid() == 0:
         os.chown(file, 12345, -1)
     else:
         monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert main(["wrap", "--state", str(file), "--", "true"]) == 2
-    assert capsys.readouterr().err == (
-        f"failwell: {file} belongs to another user; name a file of your own with --state\n"
-    )
+    assert capsys.readouterr().err == (f"failwell: {file} belongs to another user; name a file of your own\n")
 
 
 # When the server runs
 
 
-def test_an_idle_server_is_stopped_and_its_tools_stay_listed() -> None:
-    table = Table(idle=600.0)
-    table.passes(599)
-    table.call(1, "get_invoice", {"invoice_id": "i"})
-    table.passes(5)
-    assert table.stops == 0
-    table.server(result(1, "paid"))
-    table.told()
-    table.passes(600)
-    table.passes(600)
-    assert table.stops == 1
-    table.died(0, "")
-    table.client(table.request("l", "tools/list"))
-    assert table.told() == [{"jsonrpc": "2.0", "id": "l", "result": {"tools": TOOLS}}]
-    assert table.starts == 1
-    table.heard()
-    table.call(2, "get_invoice", {"invoice_id": "i"})
-    assert table.starts == 2
-    (greeting,) = table.heard()
-    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
-    assert [each["id"] for each in table.heard() if each["method"] == "tools/call"] == [2]
-
-
-def lazy(tmp_path: Path) -> Table:
-    """A desk that knows its server from an earlier run."""
-    place = memory.place_of(["server"], None, {"XDG_CACHE_HOME": str(tmp_path)})
-    before = Table()
-    memory.keep(place, before.desk.session, before.desk.listing)
-    assert oct(place.stat().st_mode & 0o777) == "0o600"
-    table = Table(connected=False)
-    table.desk = Desk(RelayOptions(lazy=True), table.clock, lambda: 0.5)
-    assert memory.recall(place, table.desk.session, table.desk.listing)
-    table.starts = 0
-    table.do(table.desk.begin())
-    return table
-
-
-def test_what_is_remembered_is_neither_another_version_nor_another_environment(tmp_path: Path) -> None:
-    table = lazy(tmp_path)
-    table.client(table.request(0, "initialize", {"protocolVersion": "2024-11-05"}))
-    assert (table.told(), table.starts) == ([], 1)
-    assert table.heard()[0]["params"] == {"protocolVersion": "2024-11-05"}
-    other = lazy(tmp_path)
-    other.call(1, "pay2", {"invoice": "i"})
-    assert (other.told(), other.starts) == ([], 1)
-    here = {"XDG_CACHE_HOME": str(tmp_path)}
-    one, another = (memory.place_of(["x"], None, here, {"DB": db}) for db in "12")
-    # What everybody's environment holds changes with each start, and says nothing about this server.
-    same = memory.place_of(["x"], None, {**here, "UNRELATED_PID": "7"}, {"DB": "1"})
-    assert (one == another, one == same) == (False, True)
-    assert one not in (
-        memory.place_of(["x", "y"], None, here, {"DB": "1"}),
-        memory.place_of(["x"], "/", here, {"DB": "1"}),
-    )
-
-
-def test_a_lazy_server_is_started_by_the_first_call(tmp_path: Path) -> None:
-    table = lazy(tmp_path)
-    table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
-    table.client({"jsonrpc": "2.0", "method": "notifications/initialized"})
-    table.client(table.request(1, "tools/list"))
-    welcome, listed = table.told()
-    assert (welcome["id"], welcome["result"]["serverInfo"], listed["result"]) == (
-        0,
-        {"name": "pay"},
-        {"tools": TOOLS},
-    )
-    assert table.starts == 0
-    table.call(2, "pay_invoice", {"invoice_id": "i"})
-    assert table.starts == 1
-    (greeting,) = table.heard()
-    table.server({"jsonrpc": "2.0", "id": greeting["id"], "result": {"protocolVersion": "2025-11-25"}})
-    assert [each["method"] for each in table.heard()] == ["notifications/initialized", "tools/list", "tools/call"]
-
-
 def test_a_kept_answer_says_what_it_is_to_a_client_of_the_newer_era() -> None:
-    kept = state.AnswersInMemory()
+    kept = KeysInMemory()
     for modern in (False, True):
         table = Table(modern=modern, keys=kept)
         table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)

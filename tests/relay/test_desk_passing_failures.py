@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from desk_table import TOOLS, Table, frame, result
 
+from failwell.idempotency import KeysInMemory
 from failwell.model import ToolError
 from failwell.redact import MASK
-from failwell.relay import state
 
 GIVEN = {"API_KEY": "Zq8mPx3vLw92TtRk"}
 GITHUB = f"ghp_{'a1B2' * 9}"
@@ -199,7 +199,7 @@ def test_a_failure_that_is_nested_too_deeply_to_be_looked_at_stops_nothing_else(
 
 
 def test_the_kept_answer_of_a_call_that_was_given_up_has_no_secret_in_it() -> None:
-    table = Table(env=GIVEN, keys=state.AnswersInMemory())
+    table = Table(env=GIVEN, keys=KeysInMemory())
     key = {"io.github.failwell/idempotency-key": "k1"}
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=key)
     cancel(table, 1)

@@ -254,18 +254,6 @@ def test_a_command_is_needed() -> None:
     )
 
 
-def test_a_lazy_server_is_known_again_in_another_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for unrelated in "12":
-        monkeypatch.setenv("UNRELATED_PID", unrelated)
-        with Wrapped(tmp_path / "ledger", "--lazy") as server:
-            server.ask(1, "tools/list")
-            server.process.stdin.close()  # type: ignore[union-attr]
-            server.process.stdin = None
-            server.close()
-    assert len(list((tmp_path / "failwell" / "wrap").glob("*.json"))) == 1
-
-
 ASKING = """
 import sys
 from mcp.server import MCPServer
@@ -338,3 +326,12 @@ def test_relays_that_use_one_file_of_keys_at_once_make_a_call_once(tmp_path: Pat
         error = second.read()["result"]["_meta"]["io.github.failwell/tool-error"]
         assert (error["code"], error["effect"]) == ("IDEMPOTENCY_UNFINISHED", "unknown")
         assert second.done() == ["running", "left"]
+
+
+def test_a_command_needs_no_dashes_before_it(tmp_path: Path) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}}}\n'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
+    run = subprocess.run(
+        [*WRAP, sys.executable, PLAIN], input=line, capture_output=True, timeout=60, env=env, check=True
+    )
+    assert json.loads(run.stdout)["id"] == 1

@@ -213,7 +213,7 @@ def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
     for given, line in (
         (["ftp://x/mcp"], "ftp://x/mcp is no address of a server: it begins with http:// or https://"),
-        (["http://x/mcp", "--lazy"], "--lazy is for servers that are started here, and x is not"),
+        (["http://x/mcp", "y"], "y is one word too many"),
         (["http://x/mcp", "--header", "Authorization: a\nb"], "a header is written as 'Name: value', on one line"),
         (["http://x/mcp", "--header", "A: b ${NO_SUCH_ONE}"], "--header 'A': the variable NO_SUCH_ONE is not set"),
         (["http://x/mcp", "--", sys.executable], "name either a command after -- or a URL, not both"),

@@ -1060,7 +1060,7 @@ def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, r
 def test_servers_that_wait_for_each_other_with_one_store_of_keys_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("failwell.server.once.repeats._PATIENCE", 0.5, raising=False)
+    monkeypatch.setattr("failwell.server.idempotent_calls._PATIENCE", 0.5, raising=False)
     paid: list[str] = []
     backend: Any = fastmcp.FastMCP("backend")
 

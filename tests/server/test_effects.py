@@ -20,7 +20,7 @@ import failwell as fw
 import failwell.server
 from failwell.client import Recovering
 from failwell.client.anthropic import tool_result_block
-from failwell.client.bridge import Told, attempted_sync
+from failwell.client.bridge import Bridge, RenderedFailure
 from failwell.model import Effect
 from failwell.model.tool import Traits as ToolTraits
 
@@ -441,8 +441,8 @@ def test_tool_errors_and_the_bridges_know_the_marks() -> None:
     with pytest.raises(fw.ToolError) as failed:
         failwell.server.tool_errors(pay)()
     assert failed.value.effect is Effect.DONE
-    told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
-    assert isinstance(told, Told)
+    told = Bridge(fw.Policy(base_delay=0.01)).call(ToolTraits("pay")).attempt_sync(pay)
+    assert isinstance(told, RenderedFailure)
     assert isinstance(told.outcome, fw.ToolError)
     assert told.outcome.effect is Effect.DONE
     assert told.text.startswith("pay was done, and failed after that")
@@ -459,7 +459,7 @@ def test_before_its_marks_a_function_of_a_bridge_has_done_nothing() -> None:
         with fw.effects():
             return "paid"
 
-    assert attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.001)) == "paid"
+    assert Bridge(fw.Policy(base_delay=0.001)).call(ToolTraits("pay")).attempt_sync(pay) == "paid"
 
 
 def test_marks_of_a_helper_say_nothing_of_what_its_caller_did_before() -> None:
@@ -514,8 +514,8 @@ def test_what_has_passed_its_marks_was_done_whatever_is_raised() -> None:
     report, _ = called(pay, "pay")
     assert (report.failure.effect, report.calls, ledger) == (Effect.DONE, 1, ["paid"])
     assert failed_alone(pay).effect is Effect.DONE
-    told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
-    assert isinstance(told, Told)
+    told = Bridge(fw.Policy(base_delay=0.01)).call(ToolTraits("pay")).attempt_sync(pay)
+    assert isinstance(told, RenderedFailure)
     assert told.outcome.effect is Effect.DONE  # type: ignore[union-attr]
     assert len(ledger) == 3
 
@@ -554,8 +554,8 @@ def test_what_a_function_of_a_bridge_raises_says_nothing_of_the_whole_call(exc: 
         ledger.pay()
         raise exc
 
-    told = attempted_sync(pay, tool=ToolTraits("pay"), policy=fw.Policy(base_delay=0.01))
-    assert isinstance(told, Told)
+    told = Bridge(fw.Policy(base_delay=0.01)).call(ToolTraits("pay")).attempt_sync(pay)
+    assert isinstance(told, RenderedFailure)
     assert ledger == ["paid"]
     assert told.decision.doubtful
     assert told.text.startswith(text)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import signal
-import subprocess
-import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -33,226 +31,19 @@ import failwell.server
 from failwell.formats import FORMATS, META_KEY, keys
 from failwell.model import Traits
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
-from failwell.relay.state import KeysInFile
-from failwell.server import Kept, KeysInMemory, KeysOnDisk, KeyStore, Options
+from failwell.server import KeysInMemory, KeysOnDisk, Options, StoredCall
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.once.repeats import REPLAYED
+from failwell.server.idempotent_calls import REPLAYED
 from failwell.server.served_call import Facts, Failed, ServedCall
-
-
-class Clock:
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture(params=["memory", "disk"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Any]:
-    if request.param == "memory":
-        yield KeysInMemory(ttl=100, clock=clock)
-        return
-    made = KeysOnDisk(tmp_path / "keys.db", ttl=100, clock=clock)
-    yield made
-    made.close()
 
 
 def run(work: Any) -> Any:
     return asyncio.run(work)
 
 
-def test_the_stores_fulfil_the_protocol(store: Any) -> None:
-    assert isinstance(store, KeyStore)
-    assert len(store.instance) == 32
-
-
-def test_a_key_is_claimed_once_and_then_kept(store: Any) -> None:
-    assert run(store.begin("k", "c1")) is None
-    assert run(store.begin("k", "c1")) == Kept("c1", under_way=True)
-    assert run(store.begin("k", "c2")) == Kept("c1", under_way=True)
-    run(store.finish("k", "the answer"))
-    assert run(store.begin("k", "c2")) == Kept("c1", "the answer")
-    assert run(store.begin("other", "c1")) is None
-
-
-def test_a_key_given_back_is_free(store: Any) -> None:
-    assert run(store.begin("k", "c1")) is None
-    run(store.forget("k"))
-    assert run(store.begin("k", "c2")) is None
-
-
-def test_an_end_that_nobody_knows_is_kept(store: Any) -> None:
-    run(store.begin("k", "c1"))
-    run(store.finish("k", None))
-    assert run(store.begin("k", "c1")) == Kept("c1")
-
-
-def test_answers_are_kept_for_their_time_and_what_is_under_way_for_ever(store: Any, clock: Clock) -> None:
-    run(store.begin("ended", "c"))
-    run(store.begin("going", "c"))
-    run(store.finish("ended", "a"))
-    clock.now += 99
-    assert run(store.begin("ended", "c")) == Kept("c", "a")
-    clock.now += 1
-    assert run(store.begin("ended", "c")) is None
-    clock.now += 1_000
-    assert run(store.begin("going", "c")) == Kept("c", under_way=True)
-
-
-def test_keys_on_disk_outlive_a_clock_that_is_set_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A board without a clock of its own gets the time from the network after its server has begun."""
-    store = KeysOnDisk(tmp_path / "keys.db", ttl=100)
-    assert run(store.begin("k", "call")) is None
-    run(store.finish("k", "answer"))
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 200_000)
-    assert run(store.begin("k", "call")) == Kept("call", "answer")
-
-
-def test_memory_is_bounded_and_the_oldest_answers_go_first() -> None:
-    store = KeysInMemory(max_entries=2)
-    for key in "abcd":
-        run(store.begin(key, "c"))
-    for key in "bca":
-        run(store.finish(key, key))
-    assert len(store) == 3
-    assert run(store.begin("c", "c")) == Kept("c", "c")
-    assert run(store.begin("a", "c")) == Kept("c", "a")
-    assert run(store.begin("d", "c")) == Kept("c", under_way=True)
-    assert run(store.begin("b", "c")) is None
-
-
-def test_memory_has_a_new_name_each_time_and_a_file_keeps_its_own(tmp_path: Path) -> None:
-    assert KeysInMemory().instance != KeysInMemory().instance
-    first, second = KeysOnDisk(tmp_path / "one.db"), KeysOnDisk(tmp_path / "one.db")
-    other = KeysOnDisk(tmp_path / "two.db")
-    assert first.instance == second.instance != other.instance
-    for each in (first, second, other):
-        each.close()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "two.db"]
-
-
-@pytest.mark.parametrize("options", [{"ttl": 0}, {"ttl": "1"}, {"ttl": float("nan")}, {"max_entries": 0}])
-def test_wrong_options(options: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"^{next(iter(options))} is a "):
-        KeysInMemory(**options)
-    if "ttl" in options:
-        with pytest.raises(ValueError, match=r"^ttl is a number of seconds above zero"):
-            KeysOnDisk(tmp_path / "keys.db", **options)
-
-
 def test_the_option_takes_a_store_or_a_yes() -> None:
     with pytest.raises(ValueError, match="idempotency is True, or a store of keys"):
         failwell.server.install(MCPServer("shop"), idempotency="keys.db")
-
-
-def test_a_store_that_was_closed_or_died_leaves_what_it_began_unfinished(tmp_path: Path) -> None:
-    path = tmp_path / "a [strange] name?.db"
-    first = KeysOnDisk(path)
-    second = KeysOnDisk(path)
-    run(first.begin("k", "c"))
-    assert run(second.begin("k", "c")) == Kept("c", under_way=True)
-    first.close()
-    assert run(second.begin("k", "c")) == Kept("c")
-    # What a process leaves behind that was killed, and another one finds.
-    begins = "import asyncio, os, sys; from failwell.server import KeysOnDisk; s = KeysOnDisk(sys.argv[1]); "
-    begins += "asyncio.run(s.begin('k2', 'c')); os.kill(os.getpid(), 9)"
-    assert subprocess.run([sys.executable, "-c", begins, str(path)], check=False).returncode == -9
-    assert len(list(tmp_path.glob("*-owner-*"))) == 2
-    assert run(second.begin("k2", "c")) == Kept("c")
-    assert len(list(tmp_path.glob("*-owner-*"))) == 1
-    subprocess.run([sys.executable, "-c", begins.replace("k2", "k3"), str(path)], check=False)
-    third = KeysOnDisk(path)
-    assert len(list(tmp_path.glob("*-owner-*"))) == 2
-    assert run(third.begin("k3", "c")) == Kept("c")
-    second.close()
-    third.close()
-
-
-# Takes the key, and pays when it is told to; both kinds of file.
-PAYS = """
-import asyncio, sys
-from pathlib import Path
-kind, file, ledger = sys.argv[1:]
-if kind == "server":
-    from failwell.server import KeysOnDisk
-    store = KeysOnDisk(file)
-    assert asyncio.run(store.begin("k", "call")) is None
-else:
-    from failwell.relay.state import KeysInFile
-    store = KeysInFile(file)
-    assert store.begin("k", "call") is None
-print("begun", flush=True)
-sys.stdin.readline()
-Path(ledger).open("a").write("paid\\n")
-asyncio.run(store.finish("k", "answer")) if kind == "server" else store.finish("k", b"answer")
-print("paid", flush=True)
-"""
-
-
-@pytest.mark.parametrize("kind", ["server", "relay"])
-def test_a_frozen_process_keeps_its_key_in_a_file_for_ever(kind: str, tmp_path: Path, clock: Clock) -> None:
-    file, ledger = tmp_path / "keys.db", tmp_path / "ledger"
-    clock.now = time.time()
-    command = [sys.executable, "-c", PAYS, kind, str(file), str(ledger)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
-        assert holder.stdout is not None
-        assert holder.stdin is not None
-        assert holder.stdout.readline() == "begun\n"
-        mine: Any = KeysOnDisk(file, ttl=0.1, clock=clock) if kind == "server" else KeysInFile(str(file), clock)
-
-        def look() -> tuple[str, Any]:
-            found = run(mine.begin("k", "call")) if kind == "server" else mine.begin("k", "call")
-            is_running = found.under_way if kind == "server" else found.state == "running"
-            return "running" if is_running else "ended", found.answer
-
-        holder.send_signal(signal.SIGSTOP)
-        try:
-            for _ in range(3):
-                clock.now += 100 * 86_400
-                assert look() == ("running", None)
-        finally:
-            holder.send_signal(signal.SIGCONT)
-        clock.now = time.time()
-        holder.stdin.write("\n")
-        holder.stdin.flush()
-        assert holder.stdout.readline() == "paid\n"
-        assert look() == ("ended", "answer" if kind == "server" else b"answer")
-        mine.close()
-    assert ledger.read_text() == "paid\n"
-
-
-def test_a_fork_opens_the_file_anew(tmp_path: Path) -> None:
-    program = """
-import asyncio, os, sys
-from failwell.server import KeysOnDisk
-store = KeysOnDisk(sys.argv[1])
-asyncio.run(store.begin("parent", "c"))
-if os.fork() == 0:
-    assert asyncio.run(store.begin("parent", "c")).under_way
-    asyncio.run(store.begin("child", "c"))
-    asyncio.run(store.finish("child", "a"))
-    sys.exit()
-assert os.wait()[1] == 0
-asyncio.run(store.finish("parent", "b"))
-print(asyncio.run(store.begin("child", "c")).answer, asyncio.run(store.begin("parent", "c")).answer)
-"""
-    command = [sys.executable, "-c", program, str(tmp_path / "keys.db")]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "a b\n"
-
-
-def test_only_the_owner_reads_the_file(tmp_path: Path) -> None:
-    store = KeysOnDisk(tmp_path / "keys.db")
-    run(store.begin("k", "c"))
-    assert {oct(path.stat().st_mode & 0o077) for path in tmp_path.glob("keys.db*") if "-owner-" not in path.name} == {
-        "0o0"
-    }
-    store.close()
 
 
 class Shop:
@@ -397,16 +188,21 @@ def test_a_waiting_call_goes_on_itself_when_the_first_did_nothing() -> None:
     run(main())
 
 
-class Slow(KeysInMemory):
+class Slow:
     """A store that takes its time to write."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.gate = asyncio.Event()
+    ttl = 100.0
 
-    async def begin(self, key: str, call: str) -> Kept | None:
-        found = await super().begin(key, call)
-        await self.gate.wait()
+    def __init__(self) -> None:
+        self.kept, self.gate = KeysInMemory(), threading.Event()
+        self.instance = self.kept.instance
+        self.finish, self.lose, self.release, self.close = (
+            self.kept.finish, self.kept.lose, self.kept.release, self.kept.close
+        )  # fmt: skip
+
+    def claim(self, key: str, call: str) -> StoredCall | None:
+        found = self.kept.claim(key, call)
+        self.gate.wait()
         return found
 
 
@@ -420,8 +216,9 @@ def test_a_call_cancelled_while_its_key_is_claimed_gives_the_key_back() -> None:
         await settled()
         assert first.cancelled()
         store.gate.set()
-        await settled()
-        assert len(store) == 0
+        until = time.monotonic() + 30
+        while len(store.kept) and time.monotonic() < until:
+            await asyncio.sleep(0.01)
         assert (await shop.call("k"))["content"][0]["text"] == "Paid, 1."
 
     run(main())
@@ -432,20 +229,20 @@ class Broken(KeysInMemory):
         super().__init__()
         self.methods = methods
 
-    async def begin(self, key: str, call: str) -> Kept | None:
-        if "begin" in self.methods:
+    def claim(self, key: str, call: str) -> StoredCall | None:
+        if "claim" in self.methods:
             raise OSError("The disk is gone.")
-        return await super().begin(key, call)
+        return super().claim(key, call)
 
-    async def finish(self, key: str, answer: str | None) -> None:
+    def finish(self, key: str, answer: bytes | None) -> None:
         if "finish" in self.methods:
             raise OSError("The disk is full.")
-        await super().finish(key, answer)
+        super().finish(key, answer)
 
 
 def test_a_store_that_does_not_work_refuses_calls_with_keys_only(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
-        shop = Shop(Broken("begin"))
+        shop = Shop(Broken("claim"))
         # Another process may have made the call; only an agent that says that it has not knows better.
         told = await shop.call("k")
         assert (code(told), told["_meta"][META_KEY]["effect"], shop.runs) == ("UNAVAILABLE", "unknown", 0)

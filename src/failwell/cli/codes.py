@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
-from failwell.model import CATALOGS, CatalogType, Code
+from failwell.model import CATALOGS, Catalog, Code
 
 from .io import Commands, Stop, print_json, print_table
 from .targets import load
@@ -74,12 +74,12 @@ def _row(code: Code) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _catalog(name: str) -> CatalogType:
+def _catalog(name: str) -> type[Catalog]:
     if name in CATALOGS:
         return CATALOGS[name]
     if ":" not in name:
         raise Stop(f"there is no catalogue {name!r}; use one of: {', '.join(CATALOGS)}, or module:Class")
     found = load(name)
-    if not isinstance(found, CatalogType):
+    if not (isinstance(found, type) and issubclass(found, Catalog)):
         raise Stop(f"{name} is not a catalogue; it must be a subclass of failwell.Catalog")
     return found

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
 import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from failwell.relay import HOLD, Listening, RelayOptions, Wrapping, log_as_json, wrap
 
-from .io import Commands, Stop, check_format, in_line, read_source
+from .io import Commands, Stop, check_format, in_line
 from .store_source import opened
 
 _EPILOG = """\
@@ -35,7 +33,7 @@ def register(commands: Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "name", nargs="?", metavar="URL", help="where the server is; with --config its name in the file"
+        "name", nargs="*", metavar="URL", help="where the server is, or its command; with --config its name in the file"
     )
     parser.add_argument("--header", action="append", default=[], metavar="H", help="for a URL: 'Name: ${VARIABLE}'")
     parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
@@ -43,13 +41,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("--token", action="append", default=[], metavar="T", help="ask for it; or FAILWELL_TOKEN")
     parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a name of this server")
     parser.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="a page that may ask")
-    parser.add_argument("--cert", metavar="FILE", help="with --listen: the certificate for TLS")
-    parser.add_argument("--key", metavar="FILE", help="with --listen: its key")
-    parser.add_argument("--max-sessions", type=_count, metavar="N", help="with --listen: clients at a time")
-    parser.add_argument("--max-calls", type=_count, metavar="N", help="with --listen: requests of a client at a time")
-    parser.add_argument("--max-body", type=_count, metavar="BYTES", help="with --listen: the largest request")
     parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
-    parser.add_argument("--no-original", action="store_true", help="leave what the server sent out of _meta")
     parser.add_argument(
         "--validate", choices=("auto", "on", "off"), default="auto", help="hold arguments against the tool's own schema"
     )
@@ -66,15 +58,11 @@ def register(commands: Commands) -> None:
     )
     parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
     parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
-    parser.add_argument("--explain", metavar="FILE", help="show which rule fires on recorded answers, and end")
-    parser.add_argument("--tool", metavar="NAME", help="with --explain: whose answers they are")
     parser.add_argument(
         "--state",
         metavar="FILE|URL",
         help="keep idempotency keys in a file, or in redis://… or postgresql://…, not in memory",
     )
-    parser.add_argument("--lazy", action="store_true", help="start the server with the first call that needs it")
-    parser.add_argument("--idle", type=_seconds, metavar="TIME", help="stop it when nobody has called it for so long")
     parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
     parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
     parser.add_argument("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
@@ -83,10 +71,6 @@ def register(commands: Commands) -> None:
 
 
 def run(options: Namespace) -> int:
-    if options.tool is not None and options.explain is None:
-        raise Stop("--tool is for --explain FILE, which is not there")
-    if options.explain is not None:
-        return _explain(options.explain, _rules(options.rules), options.tool)
     _check_use(options)
     if options.log == "json":
         log_as_json()
@@ -98,7 +82,7 @@ def run(options: Namespace) -> int:
             wrapping.options.events.close()
 
 
-_OF_LISTENING: Final = ("token", "allow_host", "allow_origin", "cert", "key", "max_sessions", "max_calls", "max_body")
+_OF_LISTENING: Final = ("token", "allow_host", "allow_origin")
 
 
 def _check_use(options: Namespace) -> None:
@@ -106,7 +90,7 @@ def _check_use(options: Namespace) -> None:
     for name in _OF_LISTENING if options.listen is None else ():
         if getattr(options, name):
             raise Stop(f"--{name.replace('_', '-')} is for --listen HOST:PORT, which is not there")
-    if options.header and options.after:
+    if options.header and (options.after or len(options.name) > 1):
         raise Stop("--header is for a server behind an address, and not for a command")
     for option, given in (("--reads", options.reads), ("--writes", options.writes)):
         if not all(name for names in given for name in names.split(",")):
@@ -124,7 +108,11 @@ def _listen(wrapping: Wrapping, options: Namespace) -> int:
 
 
 def _wrapping(options: Namespace) -> Wrapping:
-    is_url = options.config is None and options.name is not None and "://" in options.name
+    name = options.name[0] if options.name else None
+    command = options.after or options.name
+    is_url = options.config is None and name is not None and "://" in name
+    if len(options.name) > 1 and (is_url or options.config is not None):
+        raise Stop(f"{options.name[1]} is one word too many")
     wrapped = _options(options, remote=is_url)
     if options.config is not None:
         if options.after:
@@ -132,45 +120,38 @@ def _wrapping(options: Namespace) -> Wrapping:
         from failwell.relay import config
 
         try:
-            entry = config.chosen(options.config, options.name)
+            entry = config.chosen(options.config, name)
             if not entry.is_stdio:
                 return _remote(*config.address(entry, os.environ), options)
             if options.header:
                 raise Stop(f"--header is for a server behind an address, and {entry.name} is a command")
-            found = config.server(options.config, options.name, os.environ)
+            found = config.server(options.config, name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
-        wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose, own_env=found.own)
+        wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
         return _with_record(wrapping, options)
-    if options.name is not None and options.after:
+    if name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
-    if is_url:
-        return _remote(options.name, {}, options)
-    if options.name is not None:
-        raise Stop(f"write -- before the command of the server: failwell wrap -- {options.name} …")
-    if not options.after:
+    if name is not None and is_url:
+        return _remote(name, {}, options)
+    if not command:
         raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
-    if not options.after[0].strip():
+    if not command[0].strip():
         raise Stop("the command after -- is empty; name one, as in: failwell wrap -- npx -y some-server")
-    return _with_record(Wrapping(options.after, options=wrapped, loud=options.verbose), options)
+    return _with_record(Wrapping(command, options=wrapped, loud=options.verbose), options)
 
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     """A server behind an address."""
     from .targets import host_of
 
-    host = host_of(url)
-    for wrong in ("lazy", "idle"):
-        if getattr(options, wrong):
-            raise Stop(f"--{wrong} is for servers that are started here, and {host} is not")
+    host_of(url)
     given = {**headers, **dict(map(_header, options.header))}
     wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
     return _with_record(wrapping, options)
 
 
 def _listening(options: Namespace, rules: Any) -> Listening:
-    from failwell.relay import RelayLimits
-
     host, colon, port = options.listen.rpartition(":")
     if not colon or not port.isdecimal() or int(port) > 65_535:
         raise Stop(f"--listen {options.listen}: it is written as HOST:PORT, such as 127.0.0.1:8000")
@@ -178,16 +159,12 @@ def _listening(options: Namespace, rules: Any) -> Listening:
     for token in tokens:
         if not re.fullmatch(r"[\x21-\x7e]{8,}", token):
             raise Stop("a token has eight characters or more, all of them visible ASCII, and no line end")
-    given = {"sessions": options.max_sessions, "calls": options.max_calls, "body": options.max_body}
     return Listening(
         host.strip("[]") or "127.0.0.1",
         int(port),
         tokens=tokens,
         hosts=options.allow_host,
         origins=options.allow_origin,
-        certificate=options.cert,
-        key=options.key,
-        limits=RelayLimits(**{name: value for name, value in given.items() if value is not None}),
         reload=lambda: _reload(rules, options.rules),
     )
 
@@ -203,12 +180,6 @@ def _reload(held: Any, path: str | None) -> str | None:
     except rules.BadRules as problem:
         return f"the rules stay as they were: {in_line(str(problem))}"
     return f"the rules of {path} are in use"
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is no number above zero")
-    return int(text)
 
 
 def _header(given: str) -> tuple[str, str]:
@@ -246,7 +217,6 @@ def _with_record(wrapping: Wrapping, options: Namespace) -> Wrapping:
 def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
     return RelayOptions(
         format=check_format(given.format) or "text",
-        keep_original=not given.no_original,
         validate=given.validate,
         reads=_names(given.reads),
         writes=_names(given.writes),
@@ -256,8 +226,6 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         trusted=given.trust_annotations == "yes" or (given.trust_annotations is None and not remote),
         timeout=given.timeout,
         rules=_rules(given.rules),
-        lazy=given.lazy,
-        idle=given.idle,
         keys=_keys(given.state),
         hooks=_hooks(given.log),
         events=None if given.events is None else opened(given.events),
@@ -273,11 +241,11 @@ def _hooks(log: str) -> tuple[Any, ...]:
 
 
 def _keys(path: str | None) -> Any:
-    from failwell.relay import state
+    from failwell.idempotency import StoreUnusable, open_store
 
     try:
-        return state.keys_at(path)
-    except (state.BadState, ImportError) as problem:
+        return open_store(path, namespace="relay")
+    except (StoreUnusable, ImportError) as problem:
         raise Stop(str(problem)) from None
 
 
@@ -308,41 +276,3 @@ def _rules(path: str | None) -> Any:
         return rules.load(path)
     except rules.BadRules as problem:
         raise Stop(str(problem)) from None
-
-
-def _explain(file: str, given: Any, tool: str | None) -> int:
-    """Which rule fires on each recorded answer, and what becomes of it."""
-    from failwell.relay import record
-
-    text = read_source(file)
-    found = False
-    rows = _read(text, given, tool)
-    if record.is_record(text):
-        rows = record.retold(text.splitlines(), RelayOptions(rules=given))
-    for number, rule, words in rows:
-        found = True
-        print(f"line {number}: {rule}")
-        print(f"  {in_line(words)}")
-    if not found:
-        raise Stop(f"there is no failed answer in {file}", 1)
-    return 0
-
-
-def _read(text: str, given: Any, tool: str | None) -> Iterator[tuple[int, str, str]]:
-    """The same for answers by themselves, of which nobody knows what was asked."""
-    from failwell.formats import render
-    from failwell.model import ToolError
-    from failwell.readers import read, text_of
-    from failwell.relay import Rules
-
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue
-        error = read(message, observe=True) if isinstance(message, dict) else None
-        if not isinstance(error, ToolError):
-            continue
-        said = text_of(message.get("result")) if "result" in message else error.message
-        ruled, rule = (given or Rules()).applied(tool or error.tool or "", error, said)
-        yield number, str(rule or "no rule"), render(ruled, "text")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from failwell.packages import bring
 
-from .system_clock import Clock as Clock
+from .clock import Clock as Clock
 
 if TYPE_CHECKING:
     from .patches import patched

@@ -11,21 +11,20 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from failwell.packages import needed
 
 try:
-    from anthropic.types import ImageBlockParam, TextBlockParam, ToolResultBlockParam
+    from anthropic.types import ToolResultBlockParam
     from anthropic.types.tool_result_block_param import Content
 except ImportError as problem:
     raise needed(__name__, "anthropic", problem) from None
 
 from failwell.model import Policy, Traits
 
-from .bridge import failure, settle
-from .content import beside
+from .bridge import Bridge, failure
 
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
@@ -50,51 +49,38 @@ def tool_result_block(
     True
     """
     block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
+    result = _as_json(outcome)
+    if isinstance(result, Mapping) and "jsonrpc" in result:
+        result = result.get("result", result)
+    blocks = result.get("content") if isinstance(result, Mapping) else None
+    sent = [_as_json(each) for each in blocks] if isinstance(blocks, (list, tuple)) else None
+    is_error = False
     if found := failure(outcome):
         listed = {name: each for each in tools if (name := Traits.of(each).name)}
         known = listed.get(tool, tool) if isinstance(tool, str) else tool
-        told = settle(found, tool=known, policy=policy, arguments=arguments, tools=listed)
-        _, blocks = _parts(outcome)
-        rest = [_block(each) for each in beside(told.text, blocks or (), told.secrets, in_doubt=told.in_doubt).blocks]
-        shown = [_as_text(each) for each in rest] if told.is_error else rest
-        block["content"] = [_text(told.text), *_filled(shown)]
-        if told.is_error:
-            block["is_error"] = True
-        return block
-    block["content"] = _content(outcome)
+        told = Bridge(policy, tools=listed).settle(found, known, arguments)
+        rest = [_block(each) for each in told.other_blocks(sent or ()).blocks]
+        if is_error := told.is_error:
+            # An error may have nothing but texts.
+            rest = [
+                each if each["type"] == "text" else _text(f"(The server also sent: {each['type']}, not shown.)")
+                for each in rest
+            ]
+        content = [_text(told.text), *rest]
+    elif sent is None:
+        content = [] if result is None else [_text(result)]
+    elif not sent and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
+        content = [_text(structured)]
+    else:
+        content = [_block(each) for each in sent]
+    # The API refuses a text that is empty.
+    block["content"] = [each for each in content if each != _text("")]
+    if is_error:
+        block["is_error"] = True
     return block
 
 
-def _content(outcome: object) -> list[Content]:
-    result, blocks = _parts(outcome)
-    if blocks is None:
-        return [] if result is None else [_text(_written(result))]
-    if not blocks and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
-        return [_text(_written(structured))]
-    return _filled([_block(block) for block in blocks])
-
-
-def _parts(outcome: object) -> tuple[Any, list[Any] | None]:
-    """A result as JSON, and its blocks if it has any."""
-    data = _json(outcome)
-    result = data.get("result", data) if isinstance(data, Mapping) and "jsonrpc" in data else data
-    blocks = result.get("content") if isinstance(result, Mapping) else None
-    if not isinstance(blocks, Sequence) or isinstance(blocks, str):
-        return result, None
-    return result, [_json(block) for block in blocks]
-
-
-def _filled(blocks: list[Content]) -> list[Content]:
-    # The API refuses a text that is empty.
-    return [block for block in blocks if block != _text("")]
-
-
-def _as_text(block: Content) -> Content:
-    """A block that an error may have: the API takes only texts."""
-    return block if block["type"] == "text" else _text(f"(The server also sent: {block['type']}, not shown.)")
-
-
-def _json(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """An object of an SDK as the JSON it stands for."""
     if callable(dump := getattr(value, "model_dump", None)):
         return dump(by_alias=True, mode="json", exclude_none=True)
@@ -103,44 +89,30 @@ def _json(value: Any) -> Any:
 
 
 def _block(block: Any) -> Content:
-    make = _BLOCKS.get(block.get("type")) if isinstance(block, Mapping) else None
-    found = make(block) if make is not None else None
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind == "text":
+        return _text(block["text"])
+    about = block.get("resource") if kind == "resource" else block if kind == "image" else None
+    if isinstance(about, Mapping):
+        media, data = about.get("mimeType"), about.get("data" if kind == "image" else "blob")
+        shape = "image" if media in _IMAGES else "document" if media == "application/pdf" else None
+        if isinstance(data, str) and shape is not None:
+            source: Any = {"type": "base64", "media_type": media, "data": data}
+            made: Any = {"type": shape, "source": source}
+            return made  # type: ignore[no-any-return]
+        if isinstance(data, str) and str(media).startswith("text/"):
+            return _text(base64.b64decode(data).decode("utf-8", "replace"))
+        if isinstance(about.get("text"), str):
+            return _text(about["text"])
     # What the API has no block for is shown as it is rather than dropped.
-    return found if found is not None else _text(_written(block))
+    return _text(block)
 
 
-def _text(text: str) -> TextBlockParam:
-    return {"type": "text", "text": text}
-
-
-def _image(data: object, kind: object) -> ImageBlockParam | None:
-    if not isinstance(data, str) or kind not in _IMAGES:
-        return None
-    source: Any = {"type": "base64", "media_type": kind, "data": data}
-    return {"type": "image", "source": source}
-
-
-def _resource(resource: Mapping[str, Any]) -> Content | None:
-    kind, blob = resource.get("mimeType"), resource.get("blob")
-    if kind == "application/pdf" and isinstance(blob, str):
-        return {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": blob}}
-    if image := _image(blob, kind):
-        return image
-    text = resource.get("text")
-    if not isinstance(text, str) and isinstance(blob, str) and str(kind).startswith("text/"):
-        text = base64.b64decode(blob).decode("utf-8", "replace")
-    return _text(text) if isinstance(text, str) else None
-
-
-_BLOCKS: Final[dict[Any, Callable[[Mapping[str, Any]], Content | None]]] = {
-    "text": lambda block: _text(block["text"]),
-    "image": lambda block: _image(block.get("data"), block.get("mimeType")),
-    "resource": lambda block: _resource(block.get("resource", {})),
-}
-
-
-def _written(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+def _text(value: object) -> Content:
+    return {
+        "type": "text",
+        "text": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str),
+    }
 
 
 __all__ = ["tool_result_block"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from failwell.formats import Outcome, render
+from failwell.formats import META_KEY, Outcome, keys, to_result
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -30,20 +30,30 @@ from failwell.model import (
 )
 from failwell.observe import Events
 from failwell.readers import read, refusal
-from failwell.recovery import Ending, Engine, KeyForgotten, Run, Tools, Watch, explained, has_escaped
+from failwell.recovery import Ending, Engine, KeyForgotten, Tools, Watch, explained, has_escaped
+from failwell.redact import DEFAULT, masked
 
-from .call_id import sent_with
-from .logbook import write_down
-from .seat import Seat, with_id
-from .system_clock import SYSTEM, Clock
+from .client_events import EventEmitter, log_attempt, sent_with, with_id
+from .clock import SYSTEM, Clock
 
 T = TypeVar("T")
 
-_PLACE: Final = "_failwell_bridge"
+ORIGINAL: Final = keys.ORIGINAL
+"""The key under which a bridge keeps the blocks of a server's result, where its text says something else."""
+_ATTACHED: Final = "_failwell_bridge"
+
+
+class OtherBlocks(NamedTuple):
+    """What goes with a text that takes the place of the first text of a failed result."""
+
+    blocks: list[dict[str, Any]]
+    """The other blocks, as the server sent them, with secrets masked."""
+    original: list[dict[str, Any]] | None
+    """All of them, where the server's own text says what the new one does not."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RenderedFailure:
     """A failure that is settled: what to do about it, and the text in which a model reads all of it."""
 
     outcome: Outcome
@@ -57,23 +67,60 @@ class Told:
         """Whether it is to be marked as an error. A question is none, and neither is a remark."""
         return isinstance(self.outcome, ToolError) and self.outcome.is_error
 
-    @property
-    def in_doubt(self) -> bool:
-        """Whether the call may have been done already."""
-        return isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
-
     @classmethod
-    def of(cls, ending: Ending) -> Told:
+    def of(cls, ending: Ending) -> RenderedFailure:
         return cls(ending.outcome, ending.decision, ending.text, ending.secrets or ())
 
+    def other_blocks(self, blocks: Sequence[Mapping[str, Any]], text: str | None = None) -> OtherBlocks:
+        """What of the server's blocks, which are JSON, goes with the text."""
+        text = self.text if text is None else text
+        shown = [mask(block, self.secrets) for block in blocks]
+        first = next((place for place, block in enumerate(shown) if block.get("type") == "text"), None)
+        kept = [block for place, block in enumerate(shown) if place != first and not self._tells(text, block)]
+        words = str(shown[first].get("text", "")).strip() if first is not None else ""
+        return OtherBlocks(kept, shown if words not in text else None)
 
-def told(outcome: Outcome) -> str:
-    """The text for a model. It is guarded, and enough by itself.
+    def _tells(self, text: str, block: Mapping[str, Any]) -> bool:
+        """Whether a block only says the same failure again, for programs or in the same words."""
+        if block.get("type") != "text":
+            return False
+        # Of a call that may have been done one step is told: another text of the server might have it made again.
+        in_doubt = isinstance(self.outcome, ToolError) and self.outcome.effect in IN_DOUBT
+        if in_doubt or str(block.get("text", "")).strip() in text:
+            return True
+        found = failure({"content": [block], "isError": True})
+        return found is not None and not getattr(found, "legacy", False)
 
-    >>> print(told(ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
-    Too many requests. Wait 30 seconds, then make the same call again.
-    """
-    return render(outcome, "text")
+    def result(self, answer: object = None, text: str | None = None) -> dict[str, Any]:
+        """An MCP result, as JSON, that says it once; what else the server sent in its answer stays."""
+        text = self.text if text is None else text
+        last = wire_of(answer)
+        rest = self.other_blocks(last.get("content", ()), text)
+        kept = {} if rest.original is None else {ORIGINAL: rest.original}
+        outcome: Any = to_result(self.outcome, "text")["_meta"]
+        # In place of a question, which is no error, a framework could show its model the structured content.
+        structured = mask(last.get("structuredContent"), self.secrets) if self.is_error else None
+        return {
+            "content": [{"type": "text", "text": text}, *rest.blocks],
+            "isError": self.is_error,
+            "structuredContent": structured,
+            "_meta": {**mask(last.get("_meta") or {}, self.secrets), **kept, META_KEY: outcome[META_KEY]},
+        }
+
+
+def mask(value: Any, secrets: tuple[str, ...]) -> Any:
+    """A JSON value without secrets, nor what was sent for secret arguments."""
+    return masked(value, redact=DEFAULT.knowing(secrets).redact) if secrets else masked(value)
+
+
+def wire_of(answer: object) -> dict[str, Any]:
+    """A result of the SDK's as JSON; nothing where there is none."""
+    if isinstance(answer, dict):
+        return answer
+    if not hasattr(answer, "content") or not callable(dump := getattr(answer, "model_dump", None)):
+        return {}
+    written: dict[str, Any] = dump(by_alias=True, mode="json", exclude_none=True)
+    return written
 
 
 def failure(outcome: object) -> Outcome | None:
@@ -81,9 +128,10 @@ def failure(outcome: object) -> Outcome | None:
 
     A plain value is what a tool returned: it worked, whatever the value looks like.
     """
-    found = read(outcome if isinstance(outcome, BaseException) or _is_answer(outcome) else _returned(outcome))
-    if isinstance(outcome, BaseException) and found is not None:
-        return _marked(found, outcome)
+    if isinstance(outcome, BaseException):
+        found = read(outcome)
+        return None if found is None else _with_marks(found, outcome)
+    found = read(outcome if _is_answer(outcome) else _as_success(outcome))
     return None if isinstance(found, ToolError) and not found.is_error else found
 
 
@@ -94,31 +142,10 @@ def _is_answer(value: object) -> bool:
     return isinstance(getattr(value, "content", None), list) or hasattr(value, "jsonrpc")
 
 
-def _returned(value: object) -> dict[str, Any]:
+def _as_success(value: object) -> dict[str, Any]:
     """A value as the result that an MCP server would make of it."""
     texts = [{"type": "text", "text": value}] if isinstance(value, str) else []
     return {"content": texts, "structuredContent": value if isinstance(value, Mapping) else None, "isError": False}
-
-
-def settle(
-    outcome: Outcome,
-    *,
-    tool: object = None,
-    policy: Policy | None = None,
-    arguments: Mapping[str, Any] | None = None,
-    tools: Mapping[str, Any] | None = None,
-) -> Told:
-    """What to tell about a call that nobody makes again.
-
-    tool: what is known of it. arguments, tools: what it was called with, and what else the server lists, by name, among
-    which may be the call that would tell whether it was done.
-    """
-    bridge = Bridge(policy, tools=tools)
-    known, name = bridge.knows(tool), Traits.of(tool).name or ""
-    if arguments is not None and isinstance(outcome, ToolError):
-        outcome = explained(outcome, name, arguments, known.listed, known.traits(name))
-    run = bridge.engine.begin(name, arguments or {})
-    return Told.of(run.ending(outcome, known))
 
 
 class Bridge:
@@ -138,7 +165,7 @@ class Bridge:
     ) -> None:
         self.engine = Engine(policy, clock, random.random)
         self.tools: Mapping[str, Any] = tools or {}
-        self.seat = Seat.at(events)
+        self.emitter = EventEmitter.of(events)
 
     def knows(self, tool: object) -> Tools:
         """What is known of the tools, and of this one."""
@@ -147,100 +174,190 @@ class Bridge:
         listed = self.tools if traits.name in self.tools else {**self.tools, traits.name or "": known}
         return Tools(listed, trusted=self.engine.policy.trust_annotations)
 
+    def settle(
+        self, outcome: Outcome, tool: object = None, arguments: Mapping[str, Any] | None = None
+    ) -> RenderedFailure:
+        """What to tell about a call that nobody makes again. `tool` is what is known of it."""
+        known, name = self.knows(tool), Traits.of(tool).name or ""
+        if arguments is not None and isinstance(outcome, ToolError):
+            outcome = explained(outcome, name, arguments, known.listed, known.traits(name))
+        return RenderedFailure.of(self.engine.begin(name, arguments or {}).ending(outcome, known))
 
-def put_on(tool: Any, bridge: Bridge, recovering: Callable[[Any], Any]) -> None:
+    def call(
+        self,
+        tool: object,
+        arguments: Mapping[str, Any] | None = None,
+        meta: Mapping[str, Any] | None = None,
+        names: Callable[[str], str] | None = None,
+    ) -> BridgedCall:
+        """A call that is about to be made. names: by which name the model knows a tool, for frameworks that put
+        something before the server's names."""
+        return BridgedCall(self, tool, arguments, meta, names)
+
+
+def attach(tool: Any, what: object, recovering: Callable[[Any], Any]) -> None:
     """Give a framework's tool its bridge, and the class that asks it: `recovering` makes that of the tool's own.
 
     A class, and no method on the tool: frameworks copy tools to rename them, and a copy has to call for itself.
     """
-    if not hasattr(tool, _PLACE):
+    if not hasattr(tool, _ATTACHED):
         tool.__class__ = recovering(type(tool))
-    setattr(tool, _PLACE, bridge)
+    object.__setattr__(tool, _ATTACHED, what)
 
 
-def bridge_of(tool: Any) -> Bridge:
-    """The bridge that a tool was given."""
-    found: Bridge = getattr(tool, _PLACE)
-    return found
+def attached(tool: Any) -> Any:
+    """What a tool was given; None if nothing was."""
+    return getattr(tool, _ATTACHED, None)
 
 
-class Course:
-    """The attempts at one call, for whoever makes them: what to tell before one, and after one that failed."""
+def _never(exc: Exception) -> bool:
+    return False
+
+
+class BridgedCall:
+    """One call that a framework makes, with all the attempts at it."""
 
     def __init__(
         self,
         bridge: Bridge,
         tool: object,
         arguments: Mapping[str, Any] | None,
-        meta: Mapping[str, Any] | None = None,
-        names: Callable[[str], str] | None = None,
+        meta: Mapping[str, Any] | None,
+        names: Callable[[str], str] | None,
     ) -> None:
-        """names: by which name the model knows a tool, for frameworks that put something before the server's names."""
-        self._names = names
+        self._names, self._emitter = names, bridge.emitter
         self.tools = bridge.knows(tool)
-        self.run: Run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
-        self.is_answered = False
-        """Whether the latest attempt got a result of the tool, as far as the bridge can tell."""
+        self.run = bridge.engine.begin(Traits.of(tool).name or "", arguments or {}, meta)
+        self.answer: Any = None
+        """What the server answered to the latest attempt, as far as the bridge can tell."""
+        self.value: Any = None
+        """What the latest attempt returned."""
         self._left: Outcome | None = None
-        self._seat = bridge.seat
-        self._name = None if bridge.seat is None else bridge.seat.next()
+        self._name = None if bridge.emitter is None else bridge.emitter.next_name()
 
     @property
     def meta(self) -> dict[str, Any]:
         """What is sent with the call that is made now."""
         return with_id(self.run.key.meta, self._name, self.run.report.calls)
 
-    @property
-    def id(self) -> dict[str, Any]:
-        """By what other seats know the call that is made now; nothing where nobody keeps events."""
-        return with_id({}, self._name, self.run.report.calls)
+    async def attempt(
+        self,
+        send: Callable[[], Awaitable[T]],
+        *,
+        answer: Callable[[T], object] | None = None,
+        translate: Callable[[Exception], Exception] | None = None,
+        passes: Callable[[Exception], bool] = _never,
+        transport: bool = False,
+        clock: Clock = SYSTEM,
+    ) -> T | RenderedFailure:
+        """What `send` returns, called again as long as the engine says so, or what to tell about its failure.
 
-    def done(self, outcome: Outcome | None = None) -> None:
-        """The call has ended, with this failure or with none: it is told to whoever keeps events."""
-        if self._seat is not None:
-            report = self.run.report
-            report.error, report.seconds = outcome, self.run.engine.clock.monotonic() - self.run.started
-            self._seat.tell(report, outcome, self._name)
-
-    def begins(self) -> Told | None:
-        """What to tell instead of making the call; None if it is made."""
-        refusal = self.run.refusal(self.tools)
-        if refusal is None:
-            self.is_answered = False
-            self.run.sending()
-            return None
-        # There may be something better to tell than why it is not called once more.
-        return self.ends(self._left or self.run.refused(refusal))
-
-    def failed(self, outcome: Outcome) -> float | Told:
-        """How long to wait before the call is made again, or what to tell."""
+        answer: what of the returned value the server answered. translate: what an exception of the framework's own
+        means. passes: which exceptions are no failures, but a framework's way to say something else. transport: whether
+        an exception can only be of the transport.
+        """
         run = self.run
+        while True:
+            refusal = run.refusal(self.tools)
+            if refusal is not None:
+                # There may be something better to tell than why it is not called once more.
+                return self._end(self._left or run.refused(refusal))
+            run.sending()
+            self.answer = self.value = None
+            with marking(), sent_with(with_id({}, self._name, run.report.calls)):
+                try:
+                    self.value = result = await send()
+                except Exception as exc:
+                    failed = exc if translate is None else translate(exc)
+                    if passes(failed):
+                        run.let_go()
+                        raise
+                    if failed is not exc:
+                        failed.__cause__ = exc
+                    wait = self._next(failed, transport)
+                except BaseException:
+                    run.let_go()
+                    raise
+                else:
+                    self.answer = None if answer is None else answer(result)
+                    found = None if answer is None else failure(self.answer)
+                    if found is None:
+                        run.worked(self.tools)
+                        self._tell(None)
+                        return result
+                    wait = self._next(found, transport)
+            if isinstance(wait, RenderedFailure):
+                return wait
+            await clock.sleep(wait)
+
+    def attempt_sync(self, send: Callable[[], T], **options: Any) -> T | RenderedFailure:
+        """`attempt` for a call that blocks."""
+
+        async def blocking() -> T:
+            return send()
+
+        # Nothing in it waits for a loop, so it runs to its end at once.
+        try:
+            self.attempt(blocking, clock=_BLOCKING, **options).send(None)
+        except StopIteration as ended:
+            result: T | RenderedFailure = ended.value
+            return result
+        raise AssertionError("A blocking call waited for an event loop.")
+
+    async def attempt_result(
+        self, send: Callable[[], Awaitable[Any]], text: Callable[[RenderedFailure], str] | None = None, **options: Any
+    ) -> Any:
+        """`attempt` for a framework that shows its model what an MCP server answered: a failure is a result, too.
+
+        text: what to write of what is told, for frameworks that mark no error.
+        """
+        from failwell.sdk import CallToolResult
+
+        result = await self.attempt(send, transport=True, answer=lambda sent: sent, **options)
+        if not isinstance(result, RenderedFailure):
+            return result
+        return CallToolResult.model_validate(result.result(self.answer, text(result) if text else None))
+
+    def _next(self, exc: Exception, transport: bool) -> float | RenderedFailure:
+        """How long to wait before the call is made again, or what to tell."""
+        run, tool = self.run, self.run.report.tool
+        if isinstance(exc, KeyForgotten) and self._left is not None:
+            # The server that knew the call by its key is gone, so it is not made again.
+            run.let_go()
+            return self._end(self._left)
+        outcome = raised(exc, transport=transport, nature=self.tools.traits(tool).nature)
         run.failed(outcome)
         if isinstance(outcome, ToolError):
-            tool = run.report.tool
             outcome = explained(outcome, tool, run.report.arguments, self.tools.listed, self.tools.traits(tool))
         verdict = run.after(outcome, self.tools)
-        write_down(run.report.attempts[-1])
+        log_attempt(run.report.attempts[-1])
         self._left = verdict.outcome
-        if verdict.wait is not None and run.takes(verdict):
-            return verdict.wait
-        return self.ends(verdict.outcome)
+        return verdict.wait if verdict.wait is not None and run.takes(verdict) else self._end(verdict.outcome)
 
-    def raised(self, exc: Exception, *, transport: bool = False) -> float | Told:
-        """The same for what the call raised."""
-        if isinstance(exc, KeyForgotten) and self._left is not None:
-            # Whoever knew the call by its key is gone, so it is not made again.
-            self.run.let_go()
-            return self.ends(self._left)
-        nature = self.tools.traits(self.run.report.tool).nature
-        return self.failed(raised(exc, transport=transport, nature=nature))
+    def _end(self, outcome: Outcome) -> RenderedFailure:
+        ending = self.run.ending(outcome, self.tools, is_answer=self.answer is not None)
+        if self._names is not None:
+            left, told = _renamed(ending.outcome, self._names), _renamed(ending.shown, self._names)
+            ending = ending._replace(outcome=left, told=told)
+        rendered = RenderedFailure.of(ending)
+        self._tell(rendered.outcome)
+        return rendered
 
-    def ends(self, outcome: Outcome) -> Told:
-        ending = self.run.ending(outcome, self.tools, is_answer=self.is_answered)
-        if self._names is None:
-            return Told.of(ending)
-        outcome, told = _renamed(ending.outcome, self._names), _renamed(ending.shown, self._names)
-        return Told.of(ending._replace(outcome=outcome, told=told))
+    def _tell(self, outcome: Outcome | None) -> None:
+        if self._emitter is not None:
+            report = self.run.report
+            report.error, report.seconds = outcome, self.run.engine.clock.monotonic() - self.run.started
+            self._emitter.emit(report, outcome, self._name)
+
+
+class _Blocking:
+    monotonic, now = SYSTEM.monotonic, SYSTEM.now
+
+    async def sleep(self, seconds: float, /) -> None:
+        time.sleep(seconds)
+
+
+_BLOCKING: Final[Clock] = _Blocking()
 
 
 def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
@@ -271,19 +388,16 @@ def raised(exc: Exception, *, transport: bool = False, nature: Nature = Nature.U
     if is_read and isinstance(found, ToolError) and (has_escaped(found) or found.origin != "local"):
         # One of a group, a cause, or what another server said: out of a function, that is no word about this call.
         outcome = found.replace(effect=None, standing="quoted")
-        if (
-            nature is Nature.WRITE
-            and (has_escaped(found) or found.origin is None)
-            and not is_refusal_status(found.http_status)
-        ):
+        is_own = has_escaped(found) or found.origin is None
+        if nature is Nature.WRITE and is_own and not is_refusal_status(found.http_status):
             outcome = found.replace(effect=effect_of_escape(nature), **dict.fromkeys(ADVICE))
     elif nature is Nature.WRITE and outcome is not found and isinstance(outcome, ToolError):
         # Whether the raise stood before or after the work nobody knows: the words stand as they are.
         outcome = outcome.replace(authored=True)
-    return _marked(outcome, exc, is_refusal=outcome is not found)
+    return _with_marks(outcome, exc, is_refusal=outcome is not found)
 
 
-def _marked(outcome: Outcome, exc: BaseException, *, is_refusal: bool = False) -> Outcome:
+def _with_marks(outcome: Outcome, exc: BaseException, *, is_refusal: bool = False) -> Outcome:
     """What an exception means, with what its author's marks say of the call."""
     place = marked_effect(exc)
     if place is None or not isinstance(outcome, ToolError) or outcome.origin == "peer":
@@ -295,83 +409,3 @@ def _marked(outcome: Outcome, exc: BaseException, *, is_refusal: bool = False) -
     # A refusal that stands before the marks is as good as one that was said.
     advice = dict.fromkeys(ADVICE) if place in IN_DOUBT and not is_refusal else {}
     return outcome.replace(effect=place, standing=None, **advice)
-
-
-def _none(exc: Exception) -> bool:
-    return False
-
-
-async def attempted(
-    call: Callable[[], Awaitable[T]],
-    *,
-    tool: object = None,
-    policy: Policy | None = None,
-    clock: Clock = SYSTEM,
-    passes: Callable[[Exception], bool] = _none,
-    transport: bool = False,
-    course: Course | None = None,
-) -> T | Told:
-    """What the call returns, made again as long as the engine says so, or what to tell about its failure.
-
-    `call` raises what went wrong, also the `ToolError` that it read from a result. `passes` says which exceptions are
-    no failures, but a framework's way to say something else. `course` knows the calls before this one.
-    """
-    course = course or Course(Bridge(policy, clock=clock), tool, None)
-    while True:
-        if (refused := course.begins()) is not None:
-            course.done(refused.outcome)
-            return refused
-        with marking(), sent_with(course.id):
-            try:
-                result = await call()
-            except Exception as exc:
-                if passes(exc):
-                    course.run.let_go()
-                    raise
-                verdict = course.raised(exc, transport=transport)
-            except BaseException:
-                course.run.let_go()
-                raise
-            else:
-                course.run.worked(course.tools)
-                course.done()
-                return result
-        if isinstance(verdict, Told):
-            course.done(verdict.outcome)
-            return verdict
-        await clock.sleep(verdict)
-
-
-def attempted_sync(
-    call: Callable[[], T],
-    *,
-    tool: object = None,
-    policy: Policy | None = None,
-    passes: Callable[[Exception], bool] = _none,
-    course: Course | None = None,
-) -> T | Told:
-    """`attempted` for a call that blocks."""
-    course = course or Course(Bridge(policy), tool, None)
-    while True:
-        if (refused := course.begins()) is not None:
-            course.done(refused.outcome)
-            return refused
-        with marking(), sent_with(course.id):
-            try:
-                result = call()
-            except Exception as exc:
-                if passes(exc):
-                    course.run.let_go()
-                    raise
-                verdict = course.raised(exc)
-            except BaseException:
-                course.run.let_go()
-                raise
-            else:
-                course.run.worked(course.tools)
-                course.done()
-                return result
-        if isinstance(verdict, Told):
-            course.done(verdict.outcome)
-            return verdict
-        time.sleep(verdict)

@@ -8,7 +8,8 @@ with recovering(MCPServerAdapter(params)) as tools:          # crewai-tools
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -26,13 +27,19 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, Course, Told, attempted_sync, failure, raised
-from .mcp_result import answer, wire
+from .bridge import Bridge, RenderedFailure, attach, attached, failure, raised
 
-_heard: ContextVar[list[Any] | None] = ContextVar("failwell_crewai_heard", default=None)
+_outcomes: ContextVar[list[Any] | None] = ContextVar("failwell_crewai_outcomes", default=None)
 """What the MCP call of one attempt came to: CrewAI keeps only its texts, and not always whether it failed."""
 _SENT: Final = object()
-_PLACE: Final = "_failwell_place"
+
+
+class _Origin(NamedTuple):
+    """Where a tool comes from: its server, by which name the server knows it, and what the model sees before that."""
+
+    bridge: Bridge
+    name: str
+    prefix: str = ""
 
 
 def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
@@ -47,45 +54,33 @@ def recovering(tools: Any, *, policy: Policy | None = None, events: Events | Non
         return _adapted(tools, Bridge(policy, events=events))
     servers: dict[str, Bridge] = {}
     for tool in (given := list(tools)):
-        if isinstance(tool, MCPNativeTool) and not hasattr(tool, _PLACE):
+        if isinstance(tool, MCPNativeTool) and attached(tool) is None:
             bridge = servers.setdefault(tool.server_name, Bridge(policy, events=events))
             tool._client_factory = _clients(tool._client_factory, bridge)
-            _change(tool, _Place(bridge, tool.original_tool_name, f"{tool.server_name}_"))
+            attach(tool, _Origin(bridge, tool.original_tool_name, f"{tool.server_name}_"), _recovering)
     return given
 
 
 def _adapted(server: Any, bridge: Bridge) -> Any:
-    """An `MCPServerAdapter`, with tools made by an adapter that hears what the server says."""
-    plain = server._adapter.adapter
-    listed: dict[str, Any] = {}
+    """An `MCPServerAdapter`, with tools made by an adapter that sees what the server says."""
+    adapter, listed = server._adapter.adapter, dict[str, Any]()
+    plain = adapter.adapt
 
-    class Hearing(type(plain)):  # type: ignore[misc]
-        def adapt(self, func: Callable[[Any], Any], mcp_tool: Any) -> Any:
-            tool = super().adapt(lambda arguments: _hear(lambda: func(arguments)), mcp_tool)
-            listed[mcp_tool.name] = mcp_tool
-            _change(tool, _Place(bridge, mcp_tool.name))
-            return tool
+    def adapt(func: Any, mcp_tool: Any) -> Any:
+        def send(arguments: Any) -> Any:
+            with _noting() as note:
+                return note(func(arguments))
 
-    server._adapter.adapter = Hearing()
+        tool, listed[mcp_tool.name] = plain(send, mcp_tool), mcp_tool
+        attach(tool, _Origin(bridge, mcp_tool.name), _recovering)
+        return tool
+
+    adapter.adapt, bridge.tools = adapt, listed
     server._tools = server._adapter.tools()
-    bridge.tools = listed
     return server
 
 
-def _hear(call: Callable[[], Any]) -> Any:
-    heard = _heard.get()
-    note = heard.append if heard is not None else (lambda _: None)
-    note(_SENT)
-    try:
-        result = call()
-    except Exception as exc:
-        note(exc)
-        raise
-    note(result)
-    return result
-
-
-def _clients(factory: Callable[[], Any], bridge: Bridge) -> Callable[[], Any]:
+def _clients(factory: Any, bridge: Bridge) -> Any:
     """Clients that make a call once, and tell what it came to. Each call of a tool has one of its own."""
 
     def make() -> Any:
@@ -94,13 +89,17 @@ def _clients(factory: Callable[[], Any], bridge: Bridge) -> Callable[[], Any]:
         connect = client.connect
 
         async def connected() -> Any:
-            found = await connect()
-            session, heard = client.session, _heard.get()
+            found, session = await connect(), client.session
+            plain = session.call_tool
             if not bridge.tools:
                 # For the annotations, which CrewAI does not keep.
                 bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
-            if heard is not None:
-                session.call_tool = _listener(session.call_tool, heard)
+
+            async def call_tool(*given: Any, **options: Any) -> Any:
+                with _noting() as note:
+                    return note(await plain(*given, **options))
+
+            session.call_tool = call_tool
             return found
 
         client.connect = connected
@@ -109,69 +108,55 @@ def _clients(factory: Callable[[], Any], bridge: Bridge) -> Callable[[], Any]:
     return make
 
 
-def _listener(call_tool: Callable[..., Any], heard: list[Any]) -> Callable[..., Any]:
-    async def listening(*given: Any, **options: Any) -> Any:
-        heard.append(_SENT)
-        try:
-            heard.append(await call_tool(*given, **options))
-        except Exception as exc:
-            heard.append(exc)
-            raise
-        return heard[-1]
+@contextmanager
+def _noting() -> Iterator[Callable[[Any], Any]]:
+    """Around an MCP call: what it gives is noted, and what it raises."""
+    seen = _outcomes.get()
+    noted = [] if seen is None else seen
 
-    return listening
+    def note(outcome: Any) -> Any:
+        noted.append(outcome)
+        return outcome
 
-
-class _Place(NamedTuple):
-    """Where a tool comes from."""
-
-    bridge: Bridge
-    name: str
-    """By which the server knows it."""
-    prefix: str = ""
-
-    @property
-    def tool(self) -> object:
-        return self.bridge.tools.get(self.name, self.name)
-
-    def shown(self, name: str) -> str:
-        """By which the model knows a tool of the server."""
-        shown: str = sanitize_tool_name(self.prefix + name)
-        return shown
-
-
-def _change(tool: Any, place: _Place) -> None:
-    kind: Any = type(tool)
-    tool.__class__ = _recovering(kind)
-    object.__setattr__(tool, _PLACE, place)
+    note(_SENT)
+    try:
+        yield note
+    except Exception as exc:
+        note(exc)
+        raise
 
 
 @cache
 def _recovering(kind: Any) -> Any:
     def _run(self: Any, *given: Any, **arguments: Any) -> Any:
-        heard: list[Any] = []
-        place: _Place = getattr(self, _PLACE)
-        course = Course(place.bridge, place.tool, arguments, names=place.shown)
+        seen: list[Any] = []
+        bridge, name, prefix = attached(self)
+        call = bridge.call(
+            bridge.tools.get(name, name), arguments, names=lambda tool: sanitize_tool_name(prefix + tool)
+        )
 
-        def call() -> Any:
-            heard.clear()
-            token = _heard.set(heard)
+        def send() -> Any:
+            seen.clear()
+            token = _outcomes.set(seen)
             try:
-                value = kind._run(self, *given, **arguments)
-            except Exception as exc:
-                failed = _failed(exc, heard)
-                raise failed from exc
+                return kind._run(self, *given, **arguments)
             finally:
-                _heard.reset(token)
+                _outcomes.reset(token)
                 # The first call of all finds out what the tools are.
-                course.tools = place.bridge.knows(place.tool)
-            course.is_answered = True
-            if heard and (found := failure(heard[-1])):
-                raise found
-            return value
+                call.tools = bridge.knows(bridge.tools.get(name, name))
 
-        result = attempted_sync(call, course=course)
-        return _told(result, heard) if isinstance(result, Told) else result
+        def translate(exc: Exception) -> Exception:
+            return _failed(exc, seen[-1] if seen else None)
+
+        result = call.attempt_sync(send, answer=lambda value: seen[-1] if seen else value, translate=translate)
+        if not isinstance(result, RenderedFailure):
+            return result
+        told = result.result(seen[-1] if seen else None)
+        text = "\n".join(block["text"] for block in told["content"] if block["type"] == "text")
+        details = {META_KEY: told["_meta"][META_KEY]}
+        return (
+            ToolFailure(message=text, reason=ToolFailureReason.MCP_ERROR, details=details) if result.is_error else text
+        )
 
     def _validate_kwargs(self: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         try:
@@ -184,27 +169,16 @@ def _recovering(kind: Any) -> Any:
     return type(kind.__name__, (kind,), {"__module__": __name__, "_run": _run, "_validate_kwargs": _validate_kwargs})
 
 
-def _failed(exc: Exception, heard: list[Any]) -> Exception:
+def _failed(exc: Exception, last: Any) -> Exception:
     """What became of a call that raised, whatever CrewAI has made of it."""
-    last = heard[-1] if heard else None
     if isinstance(last, Exception):
         return raised(last, transport=True)
     if last is not None and last is not _SENT:
         return failure(last) or exc
-    found = raised(exc, transport=True)
-    if not isinstance(found, ToolError):
-        return found
-    if last is _SENT:
-        return found.replace(effect=Effect.UNKNOWN, delivery="unanswered", origin="local")
-    return found.replace(effect=Effect.NONE, delivery="never_sent", origin="local")
-
-
-def _told(told: Told, heard: list[Any]) -> Any:
-    result = answer(told, wire(heard[-1]) if heard else {}, told.text)
-    text = "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
-    if not told.is_error:
-        return text
-    return ToolFailure(message=text, reason=ToolFailureReason.MCP_ERROR, details={META_KEY: result["_meta"][META_KEY]})
+    found, is_sent = raised(exc, transport=True), last is _SENT
+    effect = Effect.UNKNOWN if is_sent else Effect.NONE
+    delivery: Any = "unanswered" if is_sent else "never_sent"
+    return found.replace(effect=effect, delivery=delivery, origin="local") if isinstance(found, ToolError) else found
 
 
 __all__ = ["recovering"]

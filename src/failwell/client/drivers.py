@@ -22,7 +22,7 @@ from failwell.redact import DEFAULT
 from failwell.sdk import GENERATION, CallToolResult, TextContent, field
 from failwell.sdk import changed as changed_result
 
-from .content import unsaid
+from .bridge import mask
 from .transport import again, noting, own_process
 from .witness import watched, watching
 
@@ -228,8 +228,8 @@ class DriverBase:
         return changed_result(result, meta=meta, content=noted_content(result.content, note), is_error=True)
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
-        structured = unsaid(field(result, "structured_content"), secrets)
-        return changed_result(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
+        structured = mask(field(result, "structured_content"), secrets)
+        return changed_result(result, content=_masked_content(result.content, secrets), structured_content=structured)
 
     def is_marked(self, result: Any) -> bool:
         return field(result, "is_error") is True
@@ -370,8 +370,8 @@ class FastMCPDriver(DriverBase):
         return Result(wire.content, structured, wire.meta, None, bool(field(wire, "is_error")))
 
     def without(self, result: Any, secrets: tuple[str, ...]) -> Any:
-        structured = unsaid(result.structured_content, secrets)
-        return replace(result, content=_unsaid_content(result.content, secrets), structured_content=structured)
+        structured = mask(result.structured_content, secrets)
+        return replace(result, content=_masked_content(result.content, secrets), structured_content=structured)
 
     def is_marked(self, result: Any) -> bool:
         return result.is_error is True
@@ -400,9 +400,9 @@ def marked_meta(meta: Mapping[str, Any] | None, outcome: Outcome) -> dict[str, A
     return {**(meta or {}), META_KEY: DEFAULT(outcome).to_dict()}
 
 
-def _unsaid_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
+def _masked_content(content: list[Any], secrets: tuple[str, ...]) -> list[Any]:
     return [
-        block.model_copy(update={"text": unsaid(block.text, secrets)}) if block.type == "text" else block
+        block.model_copy(update={"text": mask(block.text, secrets)}) if block.type == "text" else block
         for block in content
     ]
 

@@ -18,8 +18,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, Course, Told, attempted, bridge_of, failure, put_on
-from .mcp_result import answer
+from .bridge import Bridge, RenderedFailure, attach, attached
 
 T = TypeVar("T", bound=McpToolset)
 
@@ -37,7 +36,7 @@ def recovering(toolset: T, *, policy: Policy | None = None, events: Events | Non
         ours = [tool for tool in tools if isinstance(tool, McpTool)]
         bridge.tools = {tool.raw_mcp_tool.name: tool.raw_mcp_tool for tool in ours}
         for tool in ours:
-            put_on(tool, bridge, _recovering)
+            attach(tool, bridge, _recovering)
         return tools
 
     toolset.get_tools = get_tools
@@ -49,34 +48,23 @@ def _recovering(kind: Any) -> Any:
     """A class of tools, around the one place where the MCP call is made: before it a user may be asked to confirm."""
 
     async def run(self: Any, *, args: dict[str, Any], **options: Any) -> Any:
-        last: Any = None
         prefix = self.name.removesuffix(self.raw_mcp_tool.name)
-        course = Course(bridge_of(self), self.raw_mcp_tool, args, names=prefix.__add__)
-
-        async def call() -> Any:
-            nonlocal last
-            last = None
-            last = await kind._run_async_impl(self, args=args, **options)
-            course.is_answered = True
-            if found := failure(_wire(last)):
-                raise found
-            return last
-
-        result = await attempted(call, transport=True, course=course)
-        if not isinstance(result, Told):
+        call = attached(self).call(self.raw_mcp_tool, args, names=prefix.__add__)
+        result = await call.attempt(
+            lambda: kind._run_async_impl(self, args=args, **options), transport=True, answer=_as_mcp
+        )
+        if not isinstance(result, RenderedFailure):
             return result
-        told = answer(result, _wire(last), result.text)
+        told = result.result(call.answer)
         # All of it is shown to the model, so it is what there is to read.
         return {"content": told["content"], "isError": told["isError"]}
 
     return type(kind.__name__, (kind,), {"__module__": __name__, "_run_async_impl": run})
 
 
-def _wire(result: Any) -> dict[str, Any]:
-    """A result of ADK's as MCP has it; nothing where there is none."""
-    if not isinstance(result, dict):
-        return {}
-    return {**result, "_meta": result.get("meta") or {}}
+def _as_mcp(result: Any) -> dict[str, Any]:
+    """A result of ADK's as MCP has it."""
+    return {**result, "_meta": result.get("meta") or {}} if isinstance(result, dict) else {}
 
 
 __all__ = ["recovering"]

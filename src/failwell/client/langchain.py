@@ -10,48 +10,28 @@ find_user.handle_tool_error = find_user.handle_validation_error = tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, overload
+from collections.abc import Mapping
+from typing import Any, Final
 
 from failwell.packages import needed
 
 try:
     from langchain_core.messages import ToolMessage
-    from langchain_core.runnables import RunnableConfig
     from langchain_core.tools import BaseTool, ToolException
     from pydantic import PrivateAttr, ValidationError
 except ImportError as problem:
     raise needed(__name__, "langchain", problem) from None
 
-from failwell.formats import Outcome
 from failwell.model import NeedsInput, Policy, ToolError
 from failwell.observe import Events
 from failwell.readers import chain, from_pydantic, read, said
 
-from .bridge import Bridge, Course, Told, attempted, attempted_sync, failure, raised, settle
-from .content import ORIGINAL, beside
-
-if TYPE_CHECKING:
-    # Older versions do not have them.
-    from langchain_core.tools import ArgsSchema
-    from langchain_core.utils.pydantic import TypeBaseModel
+from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure, raised
 
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
 
 
-@overload
-def recovering(tool: BaseTool, *, policy: Policy | None = None, events: Events | None = None) -> BaseTool: ...
-
-
-@overload
-def recovering(
-    tool: Sequence[BaseTool], *, policy: Policy | None = None, events: Events | None = None
-) -> list[BaseTool]: ...
-
-
-def recovering(
-    tool: BaseTool | Sequence[BaseTool], *, policy: Policy | None = None, events: Events | None = None
-) -> BaseTool | list[BaseTool]:
+def recovering(tool: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
     """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
 
     An exception, a result that says it failed, and a failure sent as a success all become one marked message. Artifacts
@@ -60,17 +40,13 @@ def recovering(
     Give it all the tools of a server at once, as a list: then they share what the server is worth, and a call that may
     have been done is told with the one that would tell.
     """
-    if isinstance(tool, BaseTool):
-        return _around(tool, policy, Bridge(policy, tools={tool.name: listed_tool(tool)}, events=events))
-    bridge = Bridge(policy, tools={each.name: listed_tool(each) for each in tool}, events=events)
-    return [_around(each, policy, bridge) for each in tool]
-
-
-def _around(tool: BaseTool, policy: Policy | None, bridge: Bridge) -> BaseTool:
-    fields = {name: getattr(tool, name) for name in _COPIED}
-    made = _Recovering(**fields, args_schema=tool.args_schema, tool=tool, policy=policy)
-    made._bridge = bridge
-    return made
+    tools: list[BaseTool] = [tool] if isinstance(tool, BaseTool) else [*tool]
+    bridge, made = Bridge(policy, tools={each.name: listed_tool(each) for each in tools}, events=events), []
+    for each in tools:
+        fields = {name: getattr(each, name) for name in _COPIED}
+        made.append(_Recovering(**fields, args_schema=each.args_schema, tool=each))
+        made[-1]._bridge = bridge
+    return made[0] if isinstance(tool, BaseTool) else made
 
 
 def tell(error: Exception) -> str:
@@ -80,85 +56,72 @@ def tell(error: Exception) -> str:
     User 7 not found
     """
     found = from_pydantic(error) if isinstance(error, ValidationError) else raised(_worded(error))
-    return settle(found).text
+    return Bridge().settle(found).text
 
 
 class _Recovering(BaseTool):
     tool: BaseTool
-    policy: Policy | None = None
     _bridge: Bridge = PrivateAttr(default_factory=Bridge)
 
     @property
-    def tool_call_schema(self) -> ArgsSchema:
+    def tool_call_schema(self) -> Any:
         return self.tool.tool_call_schema
 
-    def get_input_schema(self, config: RunnableConfig | None = None) -> TypeBaseModel:
+    def get_input_schema(self, config: Any = None) -> Any:
         return self.tool.get_input_schema(config)
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        last: Any = None
-
-        def call() -> Any:
-            nonlocal last
-            last = None
-            try:
-                last = self.tool.run(tool_input, *args, **options)
-            except Exception as exc:
-                if (failed := self._failed(exc, tool_input)) is not exc:
-                    raise failed from exc
-                raise
-            return self._checked(last)
-
-        result = attempted_sync(call, passes=_is_no_failure, course=self._course(tool_input))
-        return self._answer(result, last, options) if isinstance(result, Told) else result
+        call, how = self._call(tool_input)
+        result = call.attempt_sync(lambda: self.tool.run(tool_input, *args, **options), **how)
+        return self._told(result, call, options) if isinstance(result, RenderedFailure) else result
 
     async def arun(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        last: Any = None
-
-        async def call() -> Any:
-            nonlocal last
-            last = None
-            try:
-                last = await self.tool.arun(tool_input, *args, **options)
-            except Exception as exc:
-                if (failed := self._failed(exc, tool_input)) is not exc:
-                    raise failed from exc
-                raise
-            return self._checked(last)
-
-        result = await attempted(call, passes=_is_no_failure, course=self._course(tool_input))
-        return self._answer(result, last, options) if isinstance(result, Told) else result
-
-    def _course(self, given: str | dict[str, Any]) -> Course:
-        tool = self._bridge.tools.get(self.name) or _described(self.tool)
-        return Course(self._bridge, tool, given if isinstance(given, Mapping) else {"": given})
+        call, how = self._call(tool_input)
+        result = await call.attempt(lambda: self.tool.arun(tool_input, *args, **options), **how)
+        return self._told(result, call, options) if isinstance(result, RenderedFailure) else result
 
     def _run(self, *args: Any, **options: Any) -> Any:
         return self.tool._run(*args, **options)
 
-    def _failed(self, exc: Exception, arguments: object) -> Exception:
-        schema = self.tool.args_schema
-        if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
-            given = arguments if isinstance(arguments, Mapping) else None
-            return from_pydantic(exc, tool=self.name, arguments=given)
-        return _worded(exc)
+    def _call(self, given: str | dict[str, Any]) -> tuple[BridgedCall, dict[str, Any]]:
+        schema, arguments = self.tool.args_schema, given if isinstance(given, Mapping) else {"": given}
 
-    def _checked(self, result: Any) -> Any:
-        if found := _returned(result):
-            raise found
-        return result
+        def translate(exc: Exception) -> Exception:
+            if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
+                return from_pydantic(exc, tool=self.name, arguments=given if isinstance(given, Mapping) else None)
+            return _worded(exc)
 
-    def _answer(self, told: Told, last: Any, options: Mapping[str, Any]) -> Any:
-        status = "error" if told.is_error else "success"
-        if isinstance(last, ToolMessage):
-            rest = beside(told.text, _blocks(last), told.secrets, in_doubt=told.in_doubt)
+        call = self._bridge.call(self._bridge.tools.get(self.name) or listed_tool(self.tool), arguments)
+        return call, {"answer": _answer, "translate": translate, "passes": _is_no_failure}
+
+    def _told(self, told: RenderedFailure, call: BridgedCall, options: Mapping[str, Any]) -> Any:
+        status: Any = "error" if told.is_error else "success"
+        if isinstance(last := call.value, ToolMessage):
+            rest = told.other_blocks(_blocks(last))
             content: Any = [{"type": "text", "text": told.text}, *rest.blocks] if rest.blocks else told.text
-            kept = {} if rest.original is None else {ORIGINAL: rest.original}
-            more = {**last.additional_kwargs, **kept}
+            more = {**last.additional_kwargs, **({} if rest.original is None else {ORIGINAL: rest.original})}
             return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
-        call = options.get("tool_call_id")
+        call_id = options.get("tool_call_id")
         # Without an id nobody called it as a model does, and there is no message to mark.
-        return told.text if call is None else ToolMessage(told.text, name=self.name, tool_call_id=call, status=status)
+        return (
+            told.text
+            if call_id is None
+            else ToolMessage(told.text, name=self.name, tool_call_id=call_id, status=status)
+        )
+
+
+def _answer(result: Any) -> object:
+    """What the tool's server said, where what a tool returned holds that."""
+    if not isinstance(result, ToolMessage):
+        return result
+    if hasattr(result.artifact, "content") and failure(result.artifact):
+        return result.artifact
+    return {"content": _blocks(result), "isError": result.status == "error"}
+
+
+def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
+    content = message.content if isinstance(message.content, list) else [message.content]
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
 def _is_no_failure(exc: Exception) -> bool:
@@ -170,38 +133,19 @@ def _worded(exc: Exception) -> Exception:
     """A `ToolException` as the words it is, of whoever wrote the tool, for the model; any other as it is."""
     if not isinstance(exc, ToolException) or any(isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)):
         return exc
-    found = read({"content": [{"type": "text", "text": said(exc)}], "isError": True})
-    return found or ToolError(said(exc))
-
-
-def _returned(result: Any) -> Outcome | None:
-    """The failure in what a tool returned; None for what worked, and for what is no message."""
-    if not isinstance(result, ToolMessage):
-        return failure(result)
-    if hasattr(result.artifact, "content") and (found := failure(result.artifact)):
-        return found
-    return failure({"content": _blocks(result), "isError": result.status == "error"})
-
-
-def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
-    content = message.content if isinstance(message.content, list) else [message.content]
-    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
-
-
-def _described(tool: BaseTool) -> dict[str, Any]:
-    """A tool as MCP lists it. Adapters put the annotations of MCP into its metadata."""
-    metadata = tool.metadata or {}
-    return {"name": tool.name, "annotations": metadata.get("annotations") or metadata}
+    return read({"content": [{"type": "text", "text": said(exc)}], "isError": True}) or ToolError(said(exc))
 
 
 def listed_tool(tool: BaseTool) -> dict[str, Any]:
-    """A tool as MCP lists it, with its schema."""
+    """A tool as MCP lists it, with its schema. Adapters put the annotations of MCP into its metadata."""
+    metadata = tool.metadata or {}
+    described = {"name": tool.name, "annotations": metadata.get("annotations") or metadata}
     try:
         schema: Any = tool.tool_call_schema
-        return {**_described(tool), "inputSchema": schema if isinstance(schema, dict) else schema.model_json_schema()}
+        return {**described, "inputSchema": schema if isinstance(schema, dict) else schema.model_json_schema()}
     except Exception:
         # A schema that cannot be written is not needed to call the tool, only to propose it.
-        return _described(tool)
+        return described
 
 
 __all__ = ["recovering", "tell"]

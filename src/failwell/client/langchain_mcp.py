@@ -21,9 +21,8 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, Course
+from .bridge import Bridge
 from .langchain import listed_tool
-from .mcp_result import settled
 
 C = TypeVar("C", bound=MultiServerMCPClient)
 
@@ -45,7 +44,7 @@ def recovering(client: C, *, policy: Policy | None = None, events: Events | None
     async def intercept(request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         bridge = bridges.setdefault(request.server_name, Bridge(policy, events=events))
         tool, before = bridge.tools.get(request.name, request.name), prefix(request.server_name)
-        return await settled(lambda: handler(request), Course(bridge, tool, request.args, names=before.__add__))
+        return await bridge.call(tool, request.args, names=before.__add__).attempt_result(lambda: handler(request))
 
     async def get_tools(*, server_name: str | None = None) -> list[Any]:
         names = [*client.connections] if server_name is None else [server_name]

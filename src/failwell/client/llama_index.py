@@ -21,8 +21,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, Course, Told, attempted, bridge_of, failure, put_on
-from .mcp_result import answer, wire
+from .bridge import Bridge, RenderedFailure, attach, attached
 
 S = TypeVar("S", bound=McpToolSpec)
 
@@ -45,7 +44,7 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
         for tool in tools:
             # A resource is read by a tool too, and has nothing to recover.
             if tool.metadata.name in bridge.tools:
-                put_on(tool, bridge, _recovering)
+                attach(tool, bridge, _recovering)
         return tools
 
     spec.fetch_tools, spec.to_tool_list_async = fetch_tools, to_tool_list_async
@@ -55,28 +54,17 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
 @cache
 def _recovering(kind: Any) -> Any:
     async def acall(self: Any, *given: Any, **arguments: Any) -> Any:
-        last: Any = None
-        bridge = bridge_of(self)
-        name = self.metadata.get_name()
-        course = Course(bridge, bridge.tools[name], {**self.partial_params, **arguments})
-
-        async def call() -> Any:
-            nonlocal last
-            last = None
-            output = await kind.acall(self, *given, **arguments)
-            last, course.is_answered = output.raw_output, True
-            if found := failure(last):
-                raise found
-            return output
-
-        result = await attempted(call, transport=True, course=course)
-        if not isinstance(result, Told):
+        bridge, name = attached(self), self.metadata.get_name()
+        call = bridge.call(bridge.tools[name], {**self.partial_params, **arguments})
+        result = await call.attempt(
+            lambda: kind.acall(self, *given, **arguments), transport=True, answer=lambda output: output.raw_output
+        )
+        if not isinstance(result, RenderedFailure):
             return result
-        told = answer(result, wire(last), result.text)
-        texts = [block["text"] for block in told["content"] if block["type"] == "text"]
+        told = result.result(call.answer)
         return ToolOutput(
             tool_name=name,
-            content="\n".join(texts),
+            content="\n".join(block["text"] for block in told["content"] if block["type"] == "text"),
             raw_input={"args": given, "kwargs": arguments},
             raw_output=told,
             is_error=result.is_error,

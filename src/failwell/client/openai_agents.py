@@ -11,8 +11,6 @@ The SDK marks no error, so the text does: it begins with "Error: ".
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, Final, TypeVar
 
@@ -31,21 +29,14 @@ from failwell.readers import from_http, from_pydantic, from_schema, said
 from failwell.recovery import schema_of, store_of
 from failwell.sdk import CallToolResult
 
-from .bridge import Bridge, Course, Told, raised, settle
-from .mcp_result import settled
+from .bridge import Bridge, RenderedFailure, raised
 
 S = TypeVar("S", bound=MCPServer)
 
 _MARK: Final = "Error: "
 _MISSING: Final = "missing required parameters: "
-_STATUS: Final = re.compile(r"HTTP error (\d{3})$")
 # What the SDK says in place of a transport's exception, which it does not keep.
-_SAID: Final = (
-    ("Connection lost", "NETWORK_ERROR", "The connection to the server is lost."),
-    ("Connection timeout", "TIMEOUT", "The server did not answer in time."),
-    ("Request failed", "NETWORK_ERROR", "The connection to the server broke off."),
-    ("was cancelled", "NETWORK_ERROR", "The call was broken off."),
-)
+_LOST: Final = ("Connection lost", "Connection timeout", "Request failed", "was cancelled")
 
 
 def recovering(server: S, *, policy: Policy | None = None, events: Events | None = None) -> S:
@@ -59,48 +50,32 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
     # Of the class: to ask again changes the policy and does not repeat the repetitions.
     plain = type(server).call_tool
     # Before 0.8 the SDK has no way to send it, and servers of one's own need not have one.
-    takes_meta = _takes_meta(plain)
+    taken = signature(plain).parameters.values()
+    takes_meta = any(each.name == "meta" or each.kind is each.VAR_KEYWORD for each in taken)
     bridge = Bridge(policy, events=events)
 
     async def call_tool(
         tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> CallToolResult:
-        bridge.tools = {tool.name: tool for tool in _listed(server)}
-        course = Course(bridge, bridge.tools.get(tool_name, tool_name), arguments, meta)
+        listed = getattr(server, "cached_tools", None) or getattr(server, "_tools_list", None) or ()
+        bridge.tools = {tool.name: tool for tool in listed}
+        call = bridge.call(bridge.tools.get(tool_name, tool_name), arguments, meta)
 
-        async def call() -> CallToolResult:
-            course.run.use_key(_store(server) if takes_meta else None, course.tools)
-            sent = course.meta if takes_meta else None
-            try:
-                return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
-            except Exception as exc:
-                schema = schema_of(bridge.tools.get(tool_name))
-                found = from_schema(schema, arguments or {}, tool=tool_name) if schema and _is_missing(exc) else None
-                if (failed := found or _translated(exc)) is not exc:
-                    raise failed from exc
-                raise
+        async def send() -> CallToolResult:
+            capabilities = getattr(getattr(server, "session", None), "server_capabilities", None)
+            call.run.use_key(store_of(capabilities) if takes_meta else None, call.tools)
+            sent = call.meta if takes_meta else None
+            return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
 
-        result: CallToolResult = await settled(call, course, passes=_is_misuse, text=_marked)
+        def translate(exc: Exception) -> Exception:
+            schema = schema_of(bridge.tools.get(tool_name)) if _is_missing(exc) else None
+            return (from_schema(schema, arguments or {}, tool=tool_name) if schema else None) or _translated(exc)
+
+        result: CallToolResult = await call.attempt_result(send, _marked, translate=translate, passes=_is_misuse)
         return result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
     return server
-
-
-def _takes_meta(call_tool: Callable[..., Any]) -> bool:
-    """Whether a server can be handed the `_meta` of a call."""
-    taken = signature(call_tool).parameters.values()
-    return any(each.name == "meta" or each.kind is each.VAR_KEYWORD for each in taken)
-
-
-def _listed(server: MCPServer) -> Sequence[Any]:
-    """The tools that the SDK has listed last, where it keeps them: before 0.8 under no name that it promises."""
-    return getattr(server, "cached_tools", None) or getattr(server, "_tools_list", None) or ()
-
-
-def _store(server: MCPServer) -> str | None:
-    """Which store of the server knows the keys of the calls over its present connection; None if there is none."""
-    return store_of(getattr(getattr(server, "session", None), "server_capabilities", None))
 
 
 def tell(context: RunContextWrapper[Any], error: Exception) -> str:
@@ -111,10 +86,10 @@ def tell(context: RunContextWrapper[Any], error: Exception) -> str:
     """
     # A call of a tool has a context that names it.
     tool = Traits.of(getattr(context, "tool_name", None))
-    return _marked(settle(raised(_translated(error), nature=tool.nature), tool=tool))
+    return _marked(Bridge().settle(raised(_translated(error), nature=tool.nature), tool))
 
 
-def _marked(told: Told) -> str:
+def _marked(told: RenderedFailure) -> str:
     return _MARK + told.text.removeprefix(_MARK) if told.is_error else told.text
 
 
@@ -132,28 +107,22 @@ def _translated(exc: Exception) -> Exception:
     """The SDK's own exceptions, as what they say; any other as it is."""
     if type(exc) is AgentsException and isinstance(exc.__cause__, Exception):
         return _translated(exc.__cause__)
-    text = said(exc)
     if isinstance(exc, ModelBehaviorError):
-        return _arguments(exc)
+        if hasattr(exc.__cause__, "errors"):
+            return from_pydantic(exc.__cause__)
+        # By default the SDK does not say what is wrong with them.
+        return ToolError("The arguments are no JSON object that fits the tool's schema.", code="VALIDATION_ERROR")
+    text = said(exc)
     if _is_missing(exc):
-        names = text.partition(_MISSING)[2].split(", ")
-        fields = [FieldError([name], "Required", rule="required") for name in names]
+        fields = [FieldError((name,), "Required", rule="required") for name in text.partition(_MISSING)[2].split(", ")]
         return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
-    if isinstance(exc, UserError) and (status := _STATUS.search(text)):
-        return from_http(int(status[1]), {}, b"").replace(origin="peer", delivery="answered")
-    if isinstance(exc, AgentsException):
-        for words, code, message in _SAID:
-            if words in text:
-                return ToolError(message, code=code, effect=Effect.UNKNOWN, origin="local", delivery="unanswered")
+    status = text.rpartition("HTTP error ")[2]
+    if isinstance(exc, UserError) and status.isdigit():
+        return from_http(int(status), {}, b"").replace(origin="peer", delivery="answered")
+    if isinstance(exc, AgentsException) and any(words in text for words in _LOST):
+        lost: dict[str, Any] = {"effect": Effect.UNKNOWN, "origin": "local", "delivery": "unanswered"}
+        return ToolError("The connection to the server broke off.", code="NETWORK_ERROR", **lost)
     return exc
-
-
-def _arguments(exc: ModelBehaviorError) -> ToolError:
-    cause = exc.__cause__
-    if hasattr(cause, "errors"):
-        return from_pydantic(cause)
-    # By default the SDK does not say what is wrong with them.
-    return ToolError("The arguments are no JSON object that fits the tool's schema.", code="VALIDATION_ERROR")
 
 
 __all__ = ["recovering", "tell"]

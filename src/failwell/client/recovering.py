@@ -35,15 +35,14 @@ from failwell.recovery import (
 from failwell.redact import DEFAULT
 
 from .callbacks import Ask, Callbacks, Fix, Negotiate
+from .client_events import EventEmitter, log_attempt, log_ending, with_id
+from .clock import SYSTEM, Clock, usable_clock
 from .connection import Connection, Live, NotConnected, OutOfTime
 from .course import ClientCall, MarkGone
 from .drivers import driver_for
 from .local_errors import closed, not_connected, not_listed, too_late
-from .logbook import write_down, write_ending
-from .seat import Seat, with_id
 from .sendable import given, is_plain, unsendable
 from .surface import attribute_of
-from .system_clock import SYSTEM, Clock, usable_clock
 from .tool_list import LISTING_TIMEOUT, Listing
 from .witness import Seen, watching
 
@@ -99,7 +98,7 @@ class Recovering:
         self._listing = Listing(
             self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads), writes=tuple(writes)
         )
-        self._seat = Seat.at(events)
+        self._emitter = EventEmitter.of(events)
         self._envelopes = False
         self._store: tuple[Live | None, str | None] = (None, None)
         self._connection: Connection | None = None
@@ -219,8 +218,8 @@ class Recovering:
             await self._tell(call, report.error)
         kept = remembered(report)
         self.reports.append(kept)
-        if self._seat is not None:
-            self._seat.tell(report, outcome, call.name, kept=kept, server=self._server_name(), era=self._era())
+        if self._emitter is not None:
+            self._emitter.emit(report, outcome, call.name, kept=kept, server=self._server_name(), era=self._era())
         return report
 
     def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> ClientCall:
@@ -228,7 +227,7 @@ class Recovering:
         given = options.pop(self._driver.timeout_option, None)
         timeout = given.total_seconds() if isinstance(given, timedelta) else given
         run = self._engine.begin(name, arguments, meta)
-        named = None if self._seat is None else self._seat.next()
+        named = None if self._emitter is None else self._emitter.next_name()
         return ClientCall(run, options, timeout or self._driver.timeout, name=named)
 
     async def _recover(self, call: ClientCall) -> tuple[Any, Outcome | None]:
@@ -262,7 +261,7 @@ class Recovering:
             await self._listed(call)
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
-            write_down(report.attempts[-1])
+            log_attempt(report.attempts[-1])
             await self._callbacks.hears(report.attempts[-1], self._left(call))
             if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.
@@ -470,7 +469,7 @@ class Recovering:
         """Write down what is left, and where nothing can be done about it, let the user know."""
         if isinstance(outcome, NeedsInput):
             return
-        write_ending(call.report, outcome)
+        log_ending(call.report, outcome)
         is_hopeless = outcome.strategy is Strategy.ABORT or outcome.severity is Severity.CRITICAL
         if is_hopeless and self._callbacks.notify_user is not None:
             await self._callbacks.notified(DEFAULT(outcome), self._left(call))

@@ -15,9 +15,9 @@ from failwell.recovery import Tools
 from failwell.schema import known_names
 from failwell.sdk import field
 
+from .clock import Clock
 from .connection import Connection, Live
 from .drivers import Driver
-from .system_clock import Clock
 from .witness import Seen, watching
 
 log = logging.getLogger("failwell.client")

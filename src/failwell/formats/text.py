@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from failwell.model import (
-    FIX_FIELDS,
     IN_DOUBT,
     Action,
     Effect,
@@ -30,7 +29,7 @@ from failwell.redact import cited, is_cited, uncited
 
 from .doubt import doubt, next_step, stands_alone
 from .next_call import changed, mends_all, next_call
-from .wire import Format, build, whole
+from .wire import FIX_FIELDS, Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
 from .xml_writer import ROUTING, missing_field
 
@@ -105,13 +104,6 @@ def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
         return problems
     spoken = theirs.casefold()
     return [_sentence(message), *(each for each in problems if each.casefold().rstrip(".") not in spoken)]
-
-
-def reasons(error: ToolError) -> str:
-    """The message of an error, or, where it is our own about wrong arguments, what is wrong with each of them."""
-    if not error.fields or _OWN_MESSAGE.fullmatch(error.message) is None:
-        return error.message
-    return _joined(_reasons(error, [ordered(each) for each in error.fields]))
 
 
 def _is_told(error: ToolError, problem: FieldError) -> bool:

@@ -25,7 +25,7 @@ from failwell.model import (
     compact,
     find,
     plain,
-    tell,
+    register_form,
 )
 
 RESERVED: Final = "failwell"
@@ -33,6 +33,9 @@ RESERVED: Final = "failwell"
 
 OBJECT: Final = (dict, Mapping)
 """For `isinstance`: the exact type first, since asking an abstract class takes four times as long."""
+
+FIX_FIELDS: Final = "Fix the fields above and call the tool again. Do not explain the error."
+"""Contract 002's advice beside a list of wrong fields."""
 
 pretty: Final = json.JSONEncoder(ensure_ascii=False, indent=2, check_circular=False).encode
 
@@ -123,7 +126,7 @@ class Format:
     """The file of its schema; by default its name, as JSON Schema."""
 
     def __post_init__(self) -> None:
-        tell(self.name, self.again)
+        register_form(self.name, self.again)
 
 
 def build(

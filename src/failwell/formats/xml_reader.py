@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from failwell.model import (
-    FIX_FIELDS,
     IN_DOUBT,
     UNSET,
     FieldError,
@@ -25,7 +24,7 @@ from failwell.model import (
 )
 from failwell.model import text as encodable
 
-from .wire import RESERVED, brief, build, read_json, restore
+from .wire import FIX_FIELDS, RESERVED, brief, build, read_json, restore
 from .xml_writer import dump, escape, missing_field
 
 _EFFECTS: Final = frozenset(effect.value for effect in IN_DOUBT)
@@ -129,7 +128,7 @@ def _load_tool_error(attributes: dict[str, str], body: str, notes: list[str]) ->
             "suggestion": recovery,
             "effect": details.pop("effect", None) if details.get("effect") in _EFFECTS else None,
             "actions": actions,
-            "fields": None if missing is None else (FieldError(missing, "Required", rule="required"),),
+            "fields": None if missing is None else (FieldError((missing,), "Required", rule="required"),),
             "details": details,
             "retry_after": delay,
         },

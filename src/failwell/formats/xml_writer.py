@@ -7,7 +7,6 @@ import re
 from typing import Final
 
 from failwell.model import (
-    FIX_FIELDS,
     IN_DOUBT,
     UNSET,
     Action,
@@ -22,7 +21,7 @@ from failwell.model import (
 
 from .crosswalk import default_code
 from .doubt import recovery as recovery_of
-from .wire import RESERVED
+from .wire import FIX_FIELDS, RESERVED
 
 ROUTING: Final = frozenset({"MISSING_DISCRIMINATOR", "INVALID_DISCRIMINATOR", "UNKNOWN_ACTION"})
 """Codes of a grouped tool that could not find out what was wanted; the contract writes them in a form of their own."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-from failwell.model import Code, NeedsInput, Template, ToolError, error, find, required
+from failwell.model import Code, NeedsInput, ToolError, error, find, required
 from failwell.readers import DEFAULT, Table, classify, partial_failure
 
 _DEEPEST: Final = 12
@@ -115,8 +115,6 @@ class _Reader:
     def _called(self, target: Any, call: ast.Call | None, scope: Mapping[str, Any], depth: int) -> None:
         if isinstance(target, Code):
             self.codes.add(target.name)
-        elif isinstance(getattr(target, "__self__", None), Template):
-            self.codes.add(target.__self__.code)
         elif isinstance(target, type) and issubclass(target, ToolError):
             self._add(_passed(call, scope) or target._defaults.get("code"))
         elif isinstance(target, type) and issubclass(target, NeedsInput):

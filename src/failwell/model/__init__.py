@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from . import catalogs, templates
+from . import catalogs
 from .call import Sent, fingerprint
 from .catalogs import CATALOGS, JsonRpc
-from .codes import Catalog, CatalogType, Code, find, snake, upper_snake
-from .decision import Decision, Next, Policy, decide
+from .codes import Catalog, Code, find, snake, upper_snake
+from .decision import SILENT, Decision, Form, Next, Policy, decide, form_of, register_form
 from .declarations import Declared, declared, raises
-from .display import FIX_FIELDS, compact, shown
 from .effect import (
-    CERTAIN,
     HELD,
     Source,
     effect_of_attempts,
@@ -20,14 +18,13 @@ from .effect import (
     is_refusal_status,
     unsaid,
 )
-from .fields import NOTHING_RAN, Delivery, Fields, Standing, severity_of, status
-from .forms import SILENT, Form, form_of, tell
+from .fields import NOTHING_RAN, Delivery, Fields, Standing
 from .json_values import (
-    MAX_DEPTH,
     MAX_ITEMS,
     UNSET,
     Json,
     Unset,
+    compact,
     each,
     instant,
     label,
@@ -38,30 +35,19 @@ from .json_values import (
     rfc3339,
     room_after,
     seconds,
+    shown,
     text,
 )
 from .kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from .marks import Marks, effects, frames, is_frameworks_module, marked_effect, marking, marks, marks_effects
 from .needs import NeedsInput
-from .parts import (
-    Action,
-    Conflicting,
-    FieldError,
-    Option,
-    Patch,
-    Path,
-    apply_patch,
-    path_of,
-    place_of,
-)
+from .parts import Action, Conflicting, FieldError, Option, Patch, Path, apply_patch, place_of
 from .regex import pattern
 from .result import Err, Ok, Result, data_type, unwrapped
-from .templates import DEVICE, VALIDATION, Template, fill
 from .tool import ADVICE, Nature, Traits, Unmarked, is_same_tool
 from .tool_error import (
     CANONICAL_VERSION,
     DEFAULT_CODES,
-    KIND_CLASSES,
     PROVENANCE,
     UNWRITTEN,
     Conflict,
@@ -76,122 +62,18 @@ from .tool_error import (
 )
 from .toolname import HANDS_OUT, LONGEST, NOUNS, READS, WRITES, nature_of_name, singular, words_of
 
+# fmt: off
 __all__ = [
-    "ADVICE",
-    "Action",
-    "CANONICAL_VERSION",
-    "CATALOGS",
-    "CERTAIN",
-    "Catalog",
-    "CatalogType",
-    "Code",
-    "Conflict",
-    "Conflicting",
-    "DEFAULT_CODES",
-    "DEVICE",
-    "Decision",
-    "Declared",
-    "Delivery",
-    "Denied",
-    "Effect",
-    "Err",
-    "FIX_FIELDS",
-    "FieldError",
-    "Fields",
-    "Form",
-    "HELD",
-    "IN_DOUBT",
-    "NOTHING_RAN",
-    "Internal",
-    "Invalid",
-    "Json",
-    "JsonRpc",
-    "KIND_CLASSES",
-    "Kind",
-    "LONGEST",
-    "MAX_DEPTH",
-    "MAX_ITEMS",
-    "Marks",
-    "Nature",
-    "NeedsInput",
-    "Next",
-    "NotFound",
-    "Ok",
-    "Option",
-    "PROVENANCE",
-    "UNWRITTEN",
-    "Patch",
-    "Path",
-    "Policy",
-    "HANDS_OUT",
-    "NOUNS",
-    "READS",
-    "WRITES",
-    "nature_of_name",
-    "singular",
-    "Result",
-    "SILENT",
-    "Sent",
-    "Severity",
-    "Source",
-    "Standing",
-    "Strategy",
-    "Template",
-    "ToolError",
-    "Traits",
-    "Transient",
-    "UNSET",
-    "Unmarked",
-    "Unset",
-    "VALIDATION",
-    "apply_patch",
-    "catalogs",
-    "templates",
-    "compact",
-    "data_type",
-    "decide",
-    "declared",
-    "each",
-    "effect_of_attempts",
-    "effect_of_escape",
-    "effect_of_raise",
-    "effect_seen",
-    "effects",
-    "error",
-    "fill",
-    "find",
-    "fingerprint",
-    "form_of",
-    "frames",
-    "is_frameworks_module",
-    "instant",
-    "is_refusal_status",
-    "unsaid",
-    "is_same_tool",
-    "label",
-    "lines",
-    "marked_effect",
-    "marking",
-    "marks",
-    "marks_effects",
-    "path_of",
-    "place_of",
-    "pattern",
-    "plain",
-    "plain_map",
-    "positive",
-    "raises",
-    "required",
-    "rfc3339",
-    "room_after",
-    "seconds",
-    "severity_of",
-    "shown",
-    "snake",
-    "status",
-    "tell",
-    "text",
-    "unwrapped",
-    "upper_snake",
-    "words_of",
+    "ADVICE", "Action", "CANONICAL_VERSION", "CATALOGS", "Catalog", "Code", "Conflict", "Conflicting",
+    "DEFAULT_CODES", "Decision", "Declared", "Delivery", "Denied", "Effect", "Err", "FieldError", "Fields", "Form",
+    "HANDS_OUT", "HELD", "IN_DOUBT", "Internal", "Invalid", "Json", "JsonRpc", "Kind", "LONGEST", "MAX_ITEMS",
+    "Marks", "NOTHING_RAN", "NOUNS", "Nature", "NeedsInput", "Next", "NotFound", "Ok", "Option", "PROVENANCE",
+    "Patch", "Path", "Policy", "READS", "Result", "SILENT", "Sent", "Severity", "Source", "Standing", "Strategy",
+    "ToolError", "Traits", "Transient", "UNSET", "UNWRITTEN", "Unmarked", "Unset", "WRITES", "apply_patch",
+    "catalogs", "compact", "data_type", "decide", "declared", "each", "effect_of_attempts", "effect_of_escape",
+    "effect_of_raise", "effect_seen", "effects", "error", "find", "fingerprint", "form_of", "frames", "instant",
+    "is_frameworks_module", "is_refusal_status", "is_same_tool", "label", "lines", "marked_effect", "marking",
+    "marks", "marks_effects", "nature_of_name", "pattern", "place_of", "plain", "plain_map", "positive", "raises",
+    "register_form", "required", "rfc3339", "room_after", "seconds", "shown", "singular", "snake", "text", "unsaid",
+    "unwrapped", "upper_snake", "words_of",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .codes import Catalog, CatalogType, Code, ship
+from .codes import Catalog, Code, ship
 from .kinds import Effect, Strategy
 
 # One line per code reads as a table.
@@ -191,7 +191,7 @@ class Standard(Catalog, name="standard", register=False):
     UNIMPLEMENTED = Code("validation", "gRPC: the server cannot do this at all.", strategy=ABORT, http_status=501, number=-32013)
 
 
-CATALOGS: Mapping[str, CatalogType] = MappingProxyType(
+CATALOGS: Mapping[str, type[Catalog]] = MappingProxyType(
     {catalog.catalog: catalog for catalog in (Core, Typed, V1, Xml, Social, JsonRpc, Standard)}
 )
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack
+from typing import TYPE_CHECKING, ClassVar, Final, Unpack
 
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Strategy
 
@@ -19,19 +19,18 @@ _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s\-
 _ACRONYMS = {
     word.lower(): word for word in ("API", "DB", "HTTP", "ID", "IP", "JSON", "LLM", "OAuth", "TLS", "URL", "X")
 }
-
-
-def upper_snake(name: str) -> str:
-    """`InvoiceAlreadyPaid` and `invoice-already-paid` as `INVOICE_ALREADY_PAID`."""
-    return snake(name).upper()
+# Longer texts that somebody sent as a code are not cached.
+_LONGEST_KEPT: Final = 80
 
 
 def snake(name: str) -> str:
-    """The same as `invoice_already_paid`."""
+    """`InvoiceAlreadyPaid` and `invoice-already-paid` as `invoice_already_paid`."""
     return "_".join(word for word in _WORD_START.split(name) if word).lower()
 
 
-_LONGEST_KEPT: Final = 80
+def upper_snake(name: str) -> str:
+    """The same as `INVOICE_ALREADY_PAID`."""
+    return snake(name).upper()
 
 
 def humanize(name: str) -> str:
@@ -79,28 +78,23 @@ class Code:
         number: int | None = None,
         catalog: str = "",
     ) -> None:
-        known = Kind.of(kind)
-        if known is None:
-            raise ValueError(f"{kind!r} is not a kind of failure; use one of: {', '.join(Kind)}")
-        for wrong, member, given in (("strategy", Strategy, strategy), ("effect", Effect, effect)):
-            if given is not None and member.of(given) is None:
-                raise ValueError(f"{given!r} is not a {wrong}; use one of: {', '.join(member)}")
+        for field, choices, word in (
+            ("kind", Kind, kind),
+            ("strategy", Strategy, strategy),
+            ("effect", Effect, effect),
+        ):
+            if choices.of(word) is None and (word is not None or choices is Kind):
+                raise ValueError(f"{word!r} is not a valid {field}; use one of: {', '.join(choices)}")
+        known = Kind(kind)
         known_effect = Effect.of(effect) or EFFECT_OF_KIND.get(known)
-        # What may have been done passes only if its author says so: then the rest of it is meant.
-        passes = known is Kind.TRANSIENT and known_effect not in IN_DOUBT
-        for attribute, value in {
-            "name": name,
-            "kind": known,
-            "title": title or humanize(name),
-            "description": description,
-            "category": category,
-            "retryable": passes if retryable is None else retryable,
-            "strategy": Strategy.of(strategy) or STRATEGY_OF_KIND[known],
-            "effect": known_effect,
-            "http_status": http_status,
-            "number": number,
-            "catalog": catalog,
-        }.items():
+        if retryable is None:
+            # One whose effect is in doubt is retryable only if its author says so: then the rest of the work is meant.
+            retryable = known is Kind.TRANSIENT and known_effect not in IN_DOUBT
+        given = (
+            *(name, known, title or humanize(name), description, category, retryable),
+            *(Strategy.of(strategy) or STRATEGY_OF_KIND[known], known_effect, http_status, number, catalog),
+        )
+        for attribute, value in zip(self.__slots__, given, strict=True):
             object.__setattr__(self, attribute, value)
 
     def __call__(self, message: object = "", **fields: Unpack[Fields]) -> ToolError:
@@ -113,37 +107,10 @@ class Code:
         return self.name
 
 
-class CatalogType(type):
-    """Makes a catalogue behave like the collection of its codes."""
+class _Codes(type):
+    """Makes a catalogue iterable: `for code in Billing`, `Billing["INVOICE_PAID"]`."""
 
     codes: dict[str, Code]
-    catalog: str
-
-    def __new__(mcs, title: str, bases: tuple[type, ...], body: dict[str, Any], /, **options: Any) -> CatalogType:
-        cls = super().__new__(mcs, title, bases, body)
-        inherited = [code for base in bases if isinstance(base, CatalogType) for code in base]
-        cls.catalog = options.get("name") or humanize(title).replace(" ", "_").lower()
-        cls.codes = {code.name: code for code in inherited}
-        mine: list[Code] = []
-        for attribute, code in body.items():
-            if isinstance(code, Code):
-                named = replace(
-                    code,
-                    name=code.name or attribute,
-                    title=code.title or humanize(code.name or attribute),
-                    catalog=cls.catalog,
-                )
-                if any(named.name == other.name for other in mine):
-                    raise ValueError(f"The catalogue {title} has two codes called {named.name!r}; rename one.")
-                mine.append(named)
-                setattr(cls, attribute, named)
-                cls.codes[named.name] = named
-        if bases and options.get("register", True):
-            _register(cls)
-        return cls
-
-    def __init__(cls, title: str, bases: tuple[type, ...], body: dict[str, Any], /, **options: Any) -> None:
-        super().__init__(title, bases, body)
 
     def __iter__(cls) -> Iterator[Code]:
         return iter(cls.codes.values())
@@ -158,7 +125,7 @@ class CatalogType(type):
         return cls.codes[name]
 
 
-class Catalog(metaclass=CatalogType):
+class Catalog(metaclass=_Codes):
     """A set of codes, declared as a class with one line per code.
 
     >>> class Billing(Catalog):
@@ -169,22 +136,35 @@ class Catalog(metaclass=CatalogType):
     A declared catalogue is looked up before the shipped ones wherever a code arrives as a text.
     """
 
-    codes: ClassVar[dict[str, Code]]
-    catalog: ClassVar[str]
+    codes: ClassVar[dict[str, Code]] = {}
+    catalog: ClassVar[str] = ""
+
+    def __init_subclass__(cls, *, name: str = "", register: bool = True) -> None:
+        super().__init_subclass__()
+        cls.catalog = name or snake(cls.__name__)
+        own: dict[str, Code] = {}
+        for attribute, code in [*vars(cls).items()]:
+            if isinstance(code, Code):
+                called = code.name or attribute
+                if called in own:
+                    raise ValueError(f"The catalogue {cls.__name__} has two codes called {called!r}; rename one.")
+                title = code.title or humanize(called)
+                own[called] = replace(code, name=called, title=title, catalog=cls.catalog)
+                setattr(cls, attribute, own[called])
+        inherited = (each.codes for each in cls.__bases__ if issubclass(each, Catalog))
+        cls.codes = {key: code for codes in (*inherited, own) for key, code in codes.items()}
+        if register:
+            # By where it was declared, so that running a notebook cell again replaces what it declared before.
+            _declared[f"{cls.__module__}.{cls.__qualname__}"] = cls
+            _find.cache_clear()
 
 
-_declared: dict[str, CatalogType] = {}
+_declared: dict[str, type[Catalog]] = {}
 _shipped: dict[str, Code] = {}
 _shipped_by_shape: dict[str, Code] = {}
 
 
-def _register(catalog: CatalogType) -> None:
-    # By where it was declared, so that running a notebook cell again replaces what it declared before.
-    _declared[f"{catalog.__module__}.{catalog.__qualname__}"] = catalog
-    _find.cache_clear()
-
-
-def ship(*catalogs: CatalogType) -> None:
+def ship(*catalogs: type[Catalog]) -> None:
     """Make the codes of `catalogs` known; where two have the same name, the earlier catalogue wins."""
     for catalog in catalogs:
         for code in catalog:
@@ -200,8 +180,7 @@ def find(name: str | None, *, exact: bool = False) -> Code | None:
     """
     if not name or not isinstance(name, str):
         return None
-    # A text of any length that somebody sent as a code is not kept.
-    return _find(name, exact) if len(name) <= _LONGEST_KEPT else _find.__wrapped__(name, exact)
+    return _find(name, exact) if len(name) <= _LONGEST_KEPT else _find.__wrapped__(name, True)
 
 
 @lru_cache(maxsize=2048)
@@ -213,6 +192,4 @@ def _find(name: str, exact: bool) -> Code | None:
         # Most programs that import this package never look a code up.
         from . import catalogs  # noqa: F401 - it ships its codes
     code = _shipped.get(name)
-    if code is None and not exact and len(name) <= 80:
-        code = _shipped_by_shape.get(upper_snake(name))
-    return code
+    return code if code is not None or exact else _shipped_by_shape.get(upper_snake(name))

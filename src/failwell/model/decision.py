@@ -6,22 +6,53 @@ can have run, or whoever stated the failure gave it a code by which the same cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
-from math import inf
-from typing import Any, Final, NamedTuple, TypeGuard
+from math import inf, nextafter
+from sys import float_info
+from typing import Any, Final, NamedTuple
 
 from .fields import DELIVERIES, NOTHING_RAN, Delivery
-from .forms import FIRST_DELAYS, form_of
 from .json_values import instant
 from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
 from .tool import Traits
 from .tool_error import ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What counts as the peer's own word in a form. One that says nothing leaves everything to the error."""
+
+    flagged: bool = False
+    """Whether a flag that says that the call may be made again is the form's own, not carried beside it."""
+    ruled: frozenset[str] = frozenset()
+    """The codes that the contract itself has repeated, so that they need no flag."""
+    final: bool = False
+    """Whether the form says `recoverable`, and no means that it is in vain."""
+    asks: bool = False
+    """Whether the contract has the user act wherever it says that the call is not to be made again."""
+    relayed: bool = False
+    """Whether it is said by a server that has looked at its tool, so that being quoted is no mere word on the way."""
+    first_delay: float | None = None
+    """The first wait in seconds, if the contract names one."""
+
+
+SILENT: Final = Form()
+_FORMS: Final[dict[str, Form]] = {}
+
+
+def register_form(name: str, form: Form) -> None:
+    """Make known what a format says, under the name that its errors have as their `format`."""
+    _FORMS[name] = form
+
+
+def form_of(name: str | None) -> Form:
+    """What the format of that name says; nothing for one that nobody knows."""
+    return _FORMS.get(name or "", SILENT)
 
 
 class Next(StrEnum):
@@ -72,49 +103,37 @@ class Policy:
     never."""
 
     def __post_init__(self) -> None:
-        for name, (holds, words) in _WANTED.items():
-            if not holds(value := getattr(self, name)):
+        for name, (kind, least, most, words) in _LIMITS.items():
+            value = getattr(self, name)
+            if (
+                isinstance(value, bool) is not (kind is bool)
+                or not isinstance(value, kind)
+                or not least <= value <= most
+            ):
                 raise ValueError(f"{name} {words}, not {value!r}.")
 
     def first_wait(self, error: ToolError) -> float:
-        """How many seconds to wait after a first failure that names no delay: what is waited is what is told.
-
-        Who says it in words alone does not speak the contract of the form that they stand in.
-        """
-        return self.base_delay if error.legacy else FIRST_DELAYS.get(error.format or "", self.base_delay)
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+        """How many seconds to wait after a first failure that names no delay: the contract's number, else our own."""
+        # Words alone do not speak the contract of the format that they stand in.
+        delay = None if error.legacy else form_of(error.format).first_delay
+        return self.base_delay if delay is None else delay
 
 
-def _is_amount(value: object) -> bool:
-    # An endless one is longer than any that is worth it, so it is a way to say that nothing is tried again.
-    return _is_number(value) and value >= 0
-
-
-def _is_count(least: int, value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-# What each has to be, and how that is said: what is wrong is told here, and not by the first call that fails.
-_SECONDS: Final = (lambda value: _is_number(value) and 0 < value < inf, "is a number of seconds above zero")
-_WAIT: Final = (_is_amount, "is a number of seconds, 0 or more")
-_YES_OR_NO: Final = (lambda value: isinstance(value, bool), "is True or False")
-_FROM_ONE: Final = (partial(_is_count, 1), "is a whole number, at least 1")
-_WANTED: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
-    "max_attempts": _FROM_ONE,
-    "max_fixes": (partial(_is_count, 0), "is a whole number, 0 or more"),
-    "base_delay": _WAIT,
-    "max_delay": _WAIT,
-    "trust_annotations": _YES_OR_NO,
-    "timeout": _SECONDS,
-    "deadline": _SECONDS,
-    "circuit_breaker": _YES_OR_NO,
-    "hold": (lambda value: _is_number(value) and 0 <= value < inf, "is a number of seconds, 0 or more"),
+_NUMBER: Final = (int, float)
+_SECONDS: Final = (_NUMBER, nextafter(0, 1), float_info.max, "is a number of seconds above zero")
+# An endless wait is longer than any that is worth it: a way to say that nothing is tried again.
+_WAIT: Final = (_NUMBER, 0, inf, "is a number of seconds, 0 or more")
+_FLAG: Final = (bool, False, True, "is True or False")
+_LIMITS: Final[dict[str, tuple[Any, float, float, str]]] = {
+    "max_attempts": (int, 1, inf, "is a whole number, at least 1"),
+    "max_fixes": (int, 0, inf, "is a whole number, 0 or more"),
+    **dict.fromkeys(("base_delay", "max_delay"), _WAIT),
+    **dict.fromkeys(("timeout", "deadline"), _SECONDS),
+    **dict.fromkeys(("trust_annotations", "circuit_breaker"), _FLAG),
+    "hold": (_NUMBER, 0, float_info.max, "is a number of seconds, 0 or more"),
 }
-# Made once: what it wants of its fields need not be asked at every failure.
-_USUAL: Final = Policy()
+# Made once, as it is checked when it is made.
+_DEFAULT: Final = Policy()
 
 
 class Decision(NamedTuple):
@@ -186,7 +205,7 @@ def decide(
         raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
     if delivery is None and isinstance(error, ToolError):
         delivery = error.delivery
-    rules = policy or _USUAL
+    rules = policy or _DEFAULT
     if isinstance(error, NeedsInput):
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
     if not error.is_error:
@@ -213,7 +232,7 @@ def decide(
     called = Traits.of(tool).known(trusted=rules.trust_annotations)
     if delivery in NOTHING_RAN or called.repeatable or (keyed and _is_lost_on_the_way(error)):
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
-        return _TAKE[_wanted(error)](error, history, rules, now)
+        return _take(_wanted(error), error, history, rules, now)
     if effect is _UNKNOWN:
         return _verify(error, "The server cannot tell whether the call took effect")
     if delivery == "unanswered":
@@ -229,7 +248,7 @@ def decide(
     is_inferred = error.standing == "quoted" or error.legacy or (error.origin == "local" and effect is None)
     if wanted is _RETRY and effect is None and (not error.retryable or (is_inferred and called.writes)):
         return _verify(error, "Nothing says that the call may be made twice")
-    return _TAKE[wanted](error, history, rules, now)._replace(unproven=is_inferred)
+    return _take(wanted, error, history, rules, now)._replace(unproven=is_inferred)
 
 
 def _is_lost_on_the_way(error: ToolError) -> bool:
@@ -249,8 +268,6 @@ def _wanted(error: ToolError) -> Next:
     strategy, kind = error.strategy, error.kind
     if strategy is not STRATEGY_OF_KIND[kind]:
         wanted = _BY_STRATEGY[strategy]
-    elif form_of(error.format).plans:
-        wanted = _BY_STRATEGY[strategy] if kind is _CONFLICT else _BY_KIND[kind]
     elif kind is _CONFLICT and not error.conflicts:
         wanted = _plain_conflict(error)
     else:
@@ -291,24 +308,44 @@ def _plain_conflict(error: ToolError) -> Next:
     return _RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
 
 
-def _retry(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    made = len(history) + 1
+def _take(step: Next, error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
+    """The decision for a step, with its reason."""
+    if step is _RETRY:
+        return _retry(error, len(history) + 1, policy, now)
+    if step is Next.FIX:
+        fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
+        log = f"bad input: {error.message}"
+        if fixed >= policy.max_fixes:
+            times = "once" if fixed == 1 else f"{fixed} times"
+            return Decision(_GIVE_UP, f"The arguments were corrected {times} and are still refused.", log=log)
+        where = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
+        why, left = f"The arguments are wrong; {where}.", policy.max_fixes - fixed
+        return Decision(step, why, attempts_left=left, patch=error.patch, calls=error.actions, log=log)
+    if step is _ALTERNATIVE:
+        names = ", ".join(action.tool for action in error.actions if action.tool)
+        way = f"try {_line(names)}" if names else "skip it or look for another"
+        why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
+        return Decision(step, f"{why}; {way}.", calls=error.actions, patch=error.patch)
+    if step is Next.NEGOTIATE:
+        holders = tuple(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder))
+        who = _line(", ".join(holders)) or "the holder"
+        return Decision(step, f"Ask {who} to release it.", calls=error.actions, holders=holders)
+    if step is Next.ASK:
+        return Decision(step, f"Only the user can change this: {_sentence(error.message)}", calls=error.actions)
+    why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
+    return Decision(step, f"{why}: {_sentence(error.message)}", calls=error.actions, log=_given_up(error))
+
+
+def _retry(error: ToolError, made: int, policy: Policy, now: datetime | None) -> Decision:
     left = policy.max_attempts - made
     if left <= 0:
-        return Decision(Next.GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
+        return Decision(_GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
     delay = _delay(error, made, policy, now)
     if delay > policy.max_delay:
-        return Decision(
-            Next.GIVE_UP,
-            f"It asks to wait {_span(delay)}, longer than the {_round(policy.max_delay)} allowed.",
-            delay=delay,
-        )
-    return Decision(
-        Next.RETRY,
-        f"{_line(error.title)}: the same call may work in {_span(delay)}.",
-        delay=delay,
-        attempts_left=left,
-    )
+        why = f"It asks to wait {_span(delay)}, longer than the {_round(policy.max_delay)} allowed."
+        return Decision(_GIVE_UP, why, delay=delay)
+    why = f"{_line(error.title)}: the same call may work in {_span(delay)}."
+    return Decision(_RETRY, why, delay=delay, attempts_left=left)
 
 
 def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) -> float:
@@ -319,55 +356,6 @@ def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) ->
         return max(0.0, (error.reset_at - moment).total_seconds())
     first = policy.first_wait(error)
     return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
-
-
-def _fix(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
-    if fixed >= policy.max_fixes:
-        return Decision(
-            Next.GIVE_UP, f"The arguments were corrected {_times(fixed)} and are still refused.", log=_bad_input(error)
-        )
-    what = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
-    return Decision(
-        Next.FIX,
-        f"The arguments are wrong; {what}.",
-        attempts_left=policy.max_fixes - fixed,
-        patch=error.patch,
-        calls=error.actions,
-        log=_bad_input(error),
-    )
-
-
-def _alternative(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    names = ", ".join(action.tool for action in error.actions if action.tool)
-    way = f"try {_line(names)}" if names else "skip it or look for another"
-    why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
-    return Decision(Next.ALTERNATIVE, f"{why}; {way}.", calls=error.actions, patch=error.patch)
-
-
-def _negotiate(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    holders = tuple(dict.fromkeys(conflict.holder for conflict in error.conflicts if conflict.holder))
-    who = _line(", ".join(holders)) or "the holder"
-    return Decision(Next.NEGOTIATE, f"Ask {who} to release it.", calls=error.actions, holders=holders)
-
-
-def _ask(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    return Decision(Next.ASK, f"Only the user can change this: {_sentence(error.message)}", calls=error.actions)
-
-
-def _give_up(error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
-    why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
-    return Decision(Next.GIVE_UP, f"{why}: {_sentence(error.message)}", calls=error.actions, log=_given_up(error))
-
-
-_TAKE: Final[dict[Next, Callable[[ToolError, Sequence[ToolError], Policy, datetime | None], Decision]]] = {
-    Next.RETRY: _retry,
-    Next.FIX: _fix,
-    Next.ALTERNATIVE: _alternative,
-    Next.NEGOTIATE: _negotiate,
-    Next.ASK: _ask,
-    Next.GIVE_UP: _give_up,
-}
 
 
 def _verify(error: ToolError, doubt: str) -> Decision:
@@ -398,10 +386,6 @@ def _checks(error: ToolError) -> tuple[Action, ...]:
     return (error.verify,) if error.verify else ()
 
 
-def _bad_input(error: ToolError) -> str:
-    return f"bad input: {error.message}"
-
-
 def _given_up(error: ToolError) -> str:
     """What contract 000 has an agent log before it gives up: what broke, and what nobody can read."""
     if error.legacy:
@@ -420,10 +404,6 @@ def _sentence(message: str) -> str:
 
 def _round(delay: float) -> str:
     return f"{delay:.0f}" if delay >= 10 or float(delay).is_integer() else f"{delay:.1f}"
-
-
-def _times(number: int) -> str:
-    return "once" if number == 1 else f"{number} times"
 
 
 def _span(delay: float) -> str:

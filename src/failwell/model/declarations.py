@@ -40,19 +40,19 @@ def raises(
     >>> declared(get_invoice).codes
     ('NOT_FOUND',)
     """
+    named = tuple(dict.fromkeys(map(_name, codes)))
     said = Declared(
-        tuple(dict.fromkeys(_name(code) for code in codes)), category, mutation, _words(requires), _words(profiles)
+        named, category, mutation, *((each,) if isinstance(each, str) else tuple(each) for each in (requires, profiles))
     )
 
     def declare(function: F) -> F:
         known = declared(function)
-        both = Declared(
-            tuple(dict.fromkeys((*said.codes, *known.codes))),
-            said.category if said.category is not None else known.category,
-            said.mutation if said.mutation is not None else known.mutation,
-            tuple(dict.fromkeys((*said.requires, *known.requires))),
-            tuple(dict.fromkeys((*said.profiles, *known.profiles))),
-        )
+        both = Declared()
+        for field in both.__slots__:
+            mine, others = getattr(said, field), getattr(known, field)
+            if isinstance(mine, tuple):
+                mine = tuple(dict.fromkeys((*mine, *others)))
+            object.__setattr__(both, field, others if mine is None else mine)
         setattr(function, _MARK, both)
         return function
 
@@ -82,7 +82,3 @@ def _name(code: object) -> str:
     if isinstance(code, str) and code:
         return code
     raise TypeError(f"raises() takes codes, by name or from a catalogue, and errors that have one; not {code!r}.")
-
-
-def _words(words: Iterable[str] | str) -> tuple[str, ...]:
-    return (words,) if isinstance(words, str) else tuple(words)

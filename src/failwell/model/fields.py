@@ -78,12 +78,12 @@ class Field(Generic[T]):
     """
 
     def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
-        self.normal = normal
-        self.default = default
+        self._normal = normal
+        self._default = default
 
     def __set_name__(self, owner: type[ToolError], name: str) -> None:
-        owner._normal[name] = self.normal
-        setattr(owner, name, self.default)
+        owner._normal[name] = self._normal
+        setattr(owner, name, self._default)
 
     if TYPE_CHECKING:
 
@@ -114,7 +114,7 @@ def share(value: object) -> float | None:
 
 
 def effect_of(value: object) -> Effect | None:
-    # Whoever says something about it that nobody understands, a misspelt word, does not say that nothing was done.
+    # A misspelt word does not say that nothing was done.
     return Effect.of(value) or (Effect.UNKNOWN if value != "" else None)
 
 

@@ -27,6 +27,9 @@ _MAX_INT_BITS: Final = 2048
 _ADDRESS: Final = pattern(r" at 0x[0-9a-fA-F]+")
 
 
+compact: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
 class Unset(Enum):
     """The absence of a value where None is a value."""
 
@@ -238,3 +241,14 @@ def each(value: object) -> list[object]:
 def lines(value: object) -> tuple[str, ...]:
     """The non-empty texts in `value`."""
     return tuple(line for item in each(value) if (line := text(item)))
+
+
+def shown(value: Json, *, cut: bool = True) -> str:
+    """A value as contract 002 shows it to a model, cut to 50 characters."""
+    if isinstance(value, list):
+        return f"array({len(value)})"
+    is_text = isinstance(value, str)
+    written = value if is_text else compact(value)
+    written = written[:47] + "..." if cut and len(written) > 50 else written
+    quote = ("'" if "'" not in written or '"' in written else '"') if is_text else ""
+    return f"{quote}{written}{quote}"

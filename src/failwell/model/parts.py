@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
-from functools import wraps
-from typing import Any, Final, Literal, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, Literal, Self
 
 from .json_values import MAX_ITEMS, UNSET, Json, Unset, each, label, plain, plain_map, text
 
 Path = tuple[str | int, ...]
-T = TypeVar("T")
-_set = object.__setattr__
-_NAMES: Final = frozenset({str})
 # What has no parts that could be changed.
 _WHOLE: Final = frozenset({str, int, float, bool, type(None), Unset})
 
 
-def _never_raising(read: Callable[[Any, object], T | None]) -> Callable[[Any, object], T | None]:
-    """Something that breaks when it is looked at is as good as nothing."""
-
-    @wraps(read)
-    def reading(cls: Any, value: object) -> T | None:
-        try:
-            return read(cls, value)
-        except Exception:
-            return None
-
-    return reading
-
-
 def path_of(value: object) -> Path:
     """A path as names and indexes. A text is one name, never split: names may hold dots."""
-    if type(value) is tuple and len(value) <= MAX_ITEMS and _are_clean(value):
+    if type(value) is tuple and len(value) <= MAX_ITEMS and all(type(step) is str and step.isascii() for step in value):
         return value
-    if isinstance(value, (str, int)):
-        return (_step(value),)
-    return tuple(_step(part) for part in each(value))
-
-
-def _are_clean(names: tuple[Any, ...]) -> bool:
-    return _NAMES.issuperset(map(type, names)) and all(map(str.isascii, names))
+    return tuple(map(_step, [value] if isinstance(value, (str, int)) else each(value)))
 
 
 def _step(part: object) -> str | int:
@@ -61,72 +38,94 @@ def place_of(path: Path) -> str:
     return "".join(steps).removeprefix(".")
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Action:
-    """Another call that helps: the tool, why, and with which arguments."""
+def _optional(normal: Callable[[Any], Any], absent: object = None) -> Callable[[Any], Any]:
+    return lambda value: absent if value is absent else normal(value)
 
-    tool: str
-    description: str | None
-    arguments: Mapping[str, Json] | None
 
-    def __init__(
-        self, tool: str = "", description: str | None = None, arguments: Mapping[str, Json] | None = None
-    ) -> None:
-        _set(self, "tool", text(tool))
-        _set(self, "description", label(description))
-        _set(self, "arguments", None if arguments is None else plain_map(arguments))
+def _values(value: object) -> tuple[Json, ...]:
+    return tuple(plain(item) for item in each(value))
+
+
+def _kept_as(**normal: Callable[[Any], Any]) -> Mapping[str, Callable[[Any], Any]]:
+    return normal
+
+
+class _Part:
+    __slots__ = ()
+    _normal: ClassVar[Mapping[str, Callable[[Any], Any]]]
+    """How each field is kept, in the order in which it is written."""
+    _always: ClassVar[frozenset[str]] = frozenset()
+    """The fields that are written even if they are empty."""
+
+    def __post_init__(self) -> None:
+        for name, normal in self._normal.items():
+            object.__setattr__(self, name, normal(getattr(self, name)))
 
     @classmethod
-    @_never_raising
     def of(cls, value: object) -> Self | None:
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, Mapping):
-            tool = value.get("tool", value.get("name", value.get("action")))
-            if tool is None and not value.get("description"):
-                return None
-            return cls(text(tool), value.get("description"), _mapping(value.get("arguments")))
-        name = label(value)
-        return cls(name) if name else None
+        """The part that an author or a peer wrote as JSON or in short; None for what makes no sense."""
+        try:
+            return value if isinstance(value, cls) else cls._read(value)
+        except Exception:
+            # A mapping of somebody else's making may raise anything.
+            return None
+
+    @classmethod
+    def _read(cls, value: object) -> Self | None:
+        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Json]:
-        return _present(
-            {"tool": self.tool},
-            description=self.description,
-            arguments=None if self.arguments is None else dict(self.arguments),
-        )
+        found = {name: getattr(self, name) for name in self._normal}
+        return {
+            name: list(value) if type(value) is tuple else value
+            for name, value in found.items()
+            if value is not UNSET and (name in self._always or value not in (None, ()))
+        }
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class FieldError:
+def _pick(value: Mapping[str, Any], *names: str) -> Any:
+    """The value under the first of the names that is there."""
+    return next((value[name] for name in names if name in value), UNSET)
+
+
+@dataclass(frozen=True, slots=True)
+class Action(_Part):
+    """Another call that helps: the tool, why, and with which arguments."""
+
+    tool: str = ""
+    description: str | None = None
+    arguments: Mapping[str, Json] | None = None
+    _normal = _kept_as(tool=text, description=label, arguments=_optional(plain_map))
+    _always = frozenset({"tool"})
+
+    @classmethod
+    def _read(cls, value: object) -> Self | None:
+        if isinstance(value, Mapping):
+            tool, arguments = _pick(value, "tool", "name", "action"), value.get("arguments")
+            if tool in (UNSET, None) and not value.get("description"):
+                return None
+            return cls(tool or "", value.get("description"), arguments if isinstance(arguments, Mapping) else None)
+        return cls(name) if (name := label(value)) else None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError(_Part):
     """What was wrong with one argument.
 
     `expected` is either what the value should have been (`a valid email address`) or a whole sentence that says so,
     ending in a full stop (`Minimum length: 3 characters.`).
     """
 
-    path: Path
-    message: str
-    sent: Json | Unset
-    expected: str | None
-    options: tuple[Json, ...]
-    rule: str | None
-
-    def __init__(
-        self,
-        path: Path | Iterable[str | int] | str = (),
-        message: str = "",
-        sent: Json | Unset = UNSET,
-        expected: str | None = None,
-        options: Iterable[Json] = (),
-        rule: str | None = None,
-    ) -> None:
-        _set(self, "path", path_of(path))
-        _set(self, "message", text(message))
-        _set(self, "sent", sent if sent is UNSET else plain(sent))
-        _set(self, "expected", label(expected))
-        _set(self, "options", tuple(plain(option) for option in each(options)))
-        _set(self, "rule", label(rule))
+    path: Path = ()
+    message: str = ""
+    sent: Json | Unset = UNSET
+    expected: str | None = None
+    options: Sequence[Json] = ()
+    rule: str | None = None
+    _normal = _kept_as(
+        path=path_of, message=text, expected=label, rule=label, sent=_optional(plain, UNSET), options=_values
+    )
+    _always = frozenset({"path", "message", "sent"})
 
     @property
     def name(self) -> str:
@@ -134,72 +133,37 @@ class FieldError:
         return ".".join(map(str, self.path)) or "(root)"
 
     @classmethod
-    @_never_raising
-    def of(cls, value: object) -> Self | None:
-        if isinstance(value, cls):
-            return value
+    def _read(cls, value: object) -> Self | None:
         if isinstance(value, Mapping):
-            path = value.get("path", value.get("field", value.get("loc", value.get("name", ()))))
-            return cls(
-                path_of(path),
-                text(value.get("message", value.get("msg", ""))),
-                value.get("sent", value.get("value", UNSET)),
-                label(value.get("expected")),
-                tuple(each(value.get("options"))),
-                label(value.get("rule")),
-            )
+            path, message = _pick(value, "path", "field", "loc", "name"), _pick(value, "message", "msg")
+            sent, options = _pick(value, "sent", "value"), value.get("options", ())
+            return cls(path or (), message or "", sent, value.get("expected"), options, value.get("rule"))
         if isinstance(value, tuple) and len(value) == 2:
-            return cls(path_of(value[0]), text(value[1]))
-        message = label(value)
-        return cls((), message) if message else None
-
-    def to_dict(self) -> dict[str, Json]:
-        data = _present({"path": list(self.path), "message": self.message}, expected=self.expected, rule=self.rule)
-        if self.sent is not UNSET:
-            data["sent"] = self.sent
-        if self.options:
-            data["options"] = list(self.options)
-        return data
+            return cls(*value)
+        return cls((), message) if (message := label(value)) else None
 
 
-_OPERATIONS: Final = ("set", "rename", "remove")
-
-
-@dataclass(frozen=True, slots=True, init=False)
-class Patch:
+@dataclass(frozen=True, slots=True)
+class Patch(_Part):
     """One change to the arguments that would fix the call: set a value, rename a key, or remove one."""
 
-    op: Literal["set", "rename", "remove"]
-    path: Path
-    value: Json | Unset
-    to: str | None
-
-    def __init__(
-        self,
-        op: Literal["set", "rename", "remove"] = "set",
-        path: Path | Iterable[str | int] | str = (),
-        value: Json | Unset = UNSET,
-        to: str | None = None,
-    ) -> None:
-        _set(self, "op", text(op))
-        _set(self, "path", path_of(path))
-        _set(self, "value", value if value is UNSET else plain(value))
-        _set(self, "to", label(to))
+    op: Literal["set", "rename", "remove"] = "set"
+    path: Path = ()
+    value: Json | Unset = UNSET
+    to: str | None = None
+    _normal = _kept_as(op=text, path=path_of, to=label, value=_optional(plain, UNSET))
+    _always = frozenset({"op", "path", "value"})
 
     @classmethod
-    @_never_raising
     def of(cls, value: object) -> Self | None:
-        if isinstance(value, cls):
-            return value if value.op in _OPERATIONS else None
-        if isinstance(value, Mapping) and isinstance(value.get("op"), str) and value["op"] in _OPERATIONS:
-            return cls(value["op"], path_of(value.get("path", ())), value.get("value", UNSET), label(value.get("to")))
-        return None
+        found = super(Patch, cls).of(value)
+        return found if found is not None and found.op in ("set", "rename", "remove") else None
 
-    def to_dict(self) -> dict[str, Json]:
-        data = _present({"op": self.op, "path": list(self.path)}, to=self.to)
-        if self.value is not UNSET:
-            data["value"] = self.value
-        return data
+    @classmethod
+    def _read(cls, value: object) -> Self | None:
+        if not isinstance(value, Mapping):
+            return None
+        return cls(value["op"], value.get("path", ()), value.get("value", UNSET), value.get("to"))
 
 
 def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[str, Any]:
@@ -212,58 +176,40 @@ def apply_patch(arguments: Mapping[str, Any], patch: Iterable[Patch]) -> dict[st
     if not _WHOLE.issuperset(map(type, root.values())):
         root = deepcopy(root)
     for change in patch:
-        if not change.path:
-            continue
-        *parents, last = change.path
+        *parents, last = change.path or (None,)
         holder: Any = root
-        for part in parents:
-            try:
+        try:
+            for part in parents:
                 holder = holder[part]
-            except (KeyError, IndexError, TypeError):
-                holder = None
-                break
-        if isinstance(holder, dict):
-            _patch_object(holder, last, change)
-        elif isinstance(holder, list) and isinstance(last, int) and 0 <= last < len(holder):
-            if change.op == "set" and change.value is not UNSET:
+        except (KeyError, IndexError, TypeError):
+            continue
+        is_there = last in holder if isinstance(holder, dict) else _is_index(last, holder)
+        if change.op == "set" and change.value is not UNSET and (is_there or isinstance(holder, dict)):
+            if last is not None:
                 holder[last] = deepcopy(change.value)
-            elif change.op == "remove":
-                del holder[last]
+        elif change.op == "remove" and is_there:
+            del holder[last]
+        elif change.op == "rename" and is_there and isinstance(holder, dict) and change.to not in (None, *holder):
+            # Rebuilt rather than popped, so that the argument keeps its place.
+            items = [(change.to if name == last else name, item) for name, item in holder.items()]
+            holder.clear()
+            holder.update(items)
     return root
 
 
-def _patch_object(holder: dict[Any, Any], key: str | int, change: Patch) -> None:
-    if change.op == "set" and change.value is not UNSET:
-        holder[key] = deepcopy(change.value)
-    elif change.op == "remove":
-        holder.pop(key, None)
-    elif change.op == "rename" and change.to is not None and key in holder and change.to not in holder:
-        # Rebuilt rather than popped, so that the argument keeps its place.
-        items = [(change.to if name == key else name, item) for name, item in holder.items()]
-        holder.clear()
-        holder.update(items)
+def _is_index(step: object, holder: object) -> bool:
+    return isinstance(holder, list) and isinstance(step, int) and 0 <= step < len(holder)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Conflicting:
+@dataclass(frozen=True, slots=True)
+class Conflicting(_Part):
     """Who holds what."""
 
-    agent_id: str | None
-    pattern: str | None
-    held_by: str | None
-    extra: Mapping[str, Json]
-
-    def __init__(
-        self,
-        agent_id: str | None = None,
-        pattern: str | None = None,
-        held_by: str | None = None,
-        extra: Mapping[str, Json] | None = None,
-    ) -> None:
-        _set(self, "agent_id", label(agent_id))
-        _set(self, "pattern", label(pattern))
-        _set(self, "held_by", label(held_by))
-        _set(self, "extra", {} if extra is None else plain_map(extra))
+    agent_id: str | None = None
+    pattern: str | None = None
+    held_by: str | None = None
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    _normal = _kept_as(agent_id=label, pattern=label, held_by=label, extra=plain_map)
 
     @property
     def holder(self) -> str | None:
@@ -271,70 +217,40 @@ class Conflicting:
         return self.held_by or self.agent_id
 
     @classmethod
-    @_never_raising
-    def of(cls, value: object) -> Self | None:
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, Mapping):
-            own = {}
-            extra = {}
-            for key, item in value.items():
-                # A holder that is not a text (an object, say) is kept as it is rather than flattened; what JSON writes
-                # as a text (a date, say) is one.
-                told = plain(item)
-                if key in ("agent_id", "pattern", "held_by") and isinstance(told, str) and told:
-                    own[key] = told
-                else:
-                    extra[key] = item
-            return cls(**own, extra=extra)
-        holder = label(value)
-        return cls(held_by=holder) if holder else None
+    def _read(cls, value: object) -> Self | None:
+        if not isinstance(value, Mapping):
+            return cls(held_by=holder) if (holder := label(value)) else None
+        # A holder that is no text in JSON (an object, say) is kept as it is rather than flattened.
+        told = {name: plain(value[name]) for name in ("agent_id", "pattern", "held_by") if name in value}
+        own = {name: said for name, said in told.items() if isinstance(said, str) and said}
+        return cls(**own, extra={name: item for name, item in value.items() if name not in own})
 
     def to_dict(self) -> dict[str, Json]:
-        return _present({}, agent_id=self.agent_id, pattern=self.pattern, held_by=self.held_by) | dict(self.extra)
+        data = _Part.to_dict(self)
+        return {name: data[name] for name in data if name != "extra"} | dict(self.extra)
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class Option:
+@dataclass(frozen=True, slots=True)
+class Option(_Part):
     """One answer the user can pick when a call needs input."""
 
-    label: str
-    value: Json
-    description: str | None
-    field: str | None
-
-    def __init__(
-        self, label: str = "", value: Json = None, description: str | None = None, field: str | None = None
-    ) -> None:
-        _set(self, "label", text(label))
-        _set(self, "value", plain(value))
-        _set(self, "description", text(description) or None)
-        _set(self, "field", text(field) or None)
+    # First, where `label` is still the function.
+    _normal = _kept_as(label=text, value=plain, description=label, field=label)
+    label: str = ""
+    value: Json = None
+    description: str | None = None
+    field: str | None = None
+    _always = frozenset({"label", "value"})
 
     @classmethod
-    @_never_raising
-    def of(cls, value: object) -> Self | None:
-        if isinstance(value, cls):
-            return value
+    def _read(cls, value: object) -> Self | None:
         if isinstance(value, Mapping):
-            shown = value.get("label", value.get("value"))
-            return cls(
-                text(shown), value.get("value", shown), label(value.get("description")), label(value.get("field"))
-            )
+            shown = _pick(value, "label", "value")
+            shown = "" if shown is UNSET else shown
+            return cls(shown, value.get("value", shown), value.get("description"), value.get("field"))
         return None if value is None else cls(text(value), value)
-
-    def to_dict(self) -> dict[str, Json]:
-        return _present({"label": self.label, "value": self.value}, description=self.description, field=self.field)
 
 
 def all_of(part: Any, value: object) -> tuple[Any, ...]:
     """The items of `value` that `part` can read."""
     return tuple(item for raw in each(value) if (item := part.of(raw)) is not None)
-
-
-def _present(data: dict[str, Json], **more: Json) -> dict[str, Json]:
-    return data | {name: value for name, value in more.items() if value is not None}
-
-
-def _mapping(value: object) -> Mapping[str, Json] | None:
-    return value if isinstance(value, Mapping) else None

@@ -19,26 +19,24 @@ class Ok(Generic[T]):
     """A step that worked."""
 
     # Not a dataclass: of one, pydantic would describe the fields, and not ask it what it stands for.
-    __slots__ = ("_value",)
     __match_args__ = ("value",)
     ok: ClassVar[Literal[True]] = True
+    value: T
 
     def __init__(self, value: T) -> None:
-        self._value = value
+        self.__dict__["value"] = value
 
-    @property
-    def value(self) -> T:
-        """What came of it."""
-        return self._value
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name} of Ok cannot be set")
 
     def __eq__(self, other: object) -> bool:
-        return self._value == other._value if isinstance(other, Ok) else NotImplemented
+        return self.value == other.value if isinstance(other, Ok) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((Ok, self._value))
+        return hash((Ok, self.value))
 
     def __repr__(self) -> str:
-        return f"Ok(value={self._value!r})"
+        return f"Ok(value={self.value!r})"
 
     def then(self, step: Callable[[T], Ok[U] | Err]) -> Ok[U] | Err:
         """Go on with the value."""

@@ -27,13 +27,12 @@ from .fields import DELIVERIES, Delivery, Field, Fields, Standing, effect_of, fl
 from .json_values import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .no_data import NoData
-from .parts import Action, Conflicting, FieldError, Patch, all_of, apply_patch
+from .parts import Action, Conflicting, FieldError, Patch, all_of
 
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
 
 CANONICAL_VERSION: Final = 1
-TYPE_OF_KIND: Final = {kind: kind.value.upper() for kind in Kind}
 
 
 def _problems(value: object) -> tuple[FieldError, ...]:
@@ -118,8 +117,7 @@ class ToolError(Exception, NoData):
         super().__init_subclass__()
         cls._new = super().__new__
         for name in cls._normal.keys() & vars(cls).keys():
-            value = vars(cls)[name]
-            if not hasattr(type(value), "__get__"):
+            if not hasattr(type(value := vars(cls)[name]), "__get__"):
                 defaults.setdefault(name, value)  # type: ignore[misc]
                 delattr(cls, name)
         info = find(label(defaults.get("code")))
@@ -212,7 +210,7 @@ class ToolError(Exception, NoData):
     @property
     def type(self) -> str:
         """The kind as contract 000 spells it."""
-        return TYPE_OF_KIND[self.kind]
+        return self.kind.name
 
     @property
     def info(self) -> Code | None:
@@ -322,19 +320,10 @@ class ToolError(Exception, NoData):
         """Whether `field` was stated, rather than following from the code or the kind."""
         return field in self._given
 
-    def with_details(self, details: Mapping[str, Any] | None = None, /, **more: Any) -> Self:
-        """Add to the details."""
-        self.details = {**self.details, **plain_map(details), **more}
-        return self
-
     def note(self, note: str) -> Self:
         """Record something that did not fit while the error was read."""
         self.notes = (*self.notes, note)
         return self
-
-    def fixed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments as they should have been, as far as the patch knows."""
-        return apply_patch(arguments, self.patch)
 
     def replace(self, **changes: Any) -> ToolError:
         """A copy with some fields changed; None takes one away."""
@@ -356,15 +345,12 @@ class ToolError(Exception, NoData):
         data: dict[str, Json] = {"failwell": CANONICAL_VERSION}
         if "code" in given:
             data["code"] = given["code"]
-        data["kind"] = self.kind.value
-        data["message"] = self.message
+        data |= {"kind": self.kind.value, "message": self.message}
         if self._info is not None or "title" in given:
             data["title"] = self.title
         if "severity" in given:
             data["severity"] = given["severity"].value
-        data["retryable"] = self.retryable
-        data["recoverable"] = self.recoverable
-        data["strategy"] = self.strategy.value
+        data |= {"retryable": self.retryable, "recoverable": self.recoverable, "strategy": self.strategy.value}
         if self.retry_after is not None:
             data["retry_after"] = self.retry_after
         data.update((name, given[name]) for name in _PLAIN_FIELDS if name in given)
@@ -372,20 +358,17 @@ class ToolError(Exception, NoData):
             data["reset_at"] = rfc3339(self.reset_at)
         if self.effect is not None:
             data["effect"] = self.effect.value
-        for name in ("actions", "fields", "patch", "conflicts"):
-            if name in given:
-                data[name] = [part.to_dict() for part in given[name]]
+        data.update((name, [part.to_dict() for part in given[name]]) for name in _PART_FIELDS if name in given)
         if "verify" in given:
             data["verify"] = given["verify"].to_dict()
         if "next_steps" in given:
             data["next_steps"] = list(given["next_steps"])
+        # How it was said is not provenance: whoever passes a quoted error on must not make more of it than it was.
         if given.get("standing") == "quoted":
-            # Not provenance: whoever passes the error on must not make more of it than it was.
             data["standing"] = "quoted"
-        if provenance:
-            for name in PROVENANCE:
-                if name in given:
-                    data[name] = list(given[name]) if name == "notes" else given[name]
+        for name in PROVENANCE if provenance else ():
+            if name in given:
+                data[name] = list(given[name]) if name == "notes" else given[name]
         return data
 
     def _says(self) -> dict[str, Json]:
@@ -449,17 +432,10 @@ _HELD: Final = _READ | {"_given", "_info"}
 UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
 """What an error knows for the process that it is in: no format writes it."""
 PROVENANCE: Final = ("origin", "standing", "delivery", "format", "confidence", "legacy", "notes")
-_PLAIN_FIELDS: Final = (
-    "suggestion",
-    "details",
-    "http_status",
-    "policy_decision",
-    "tool",
-    "action",
-    "tier",
-    "correlation_id",
-    "meta",
+_PLAIN_FIELDS: Final = tuple(
+    "suggestion details http_status policy_decision tool action tier correlation_id meta".split()
 )
+_PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 
 
 class NotFound(ToolError, LookupError, kind=Kind.NOT_FOUND, code="NOT_FOUND"):
@@ -518,5 +494,5 @@ def required(field: str) -> ToolError:
         code="MISSING_REQUIRED_FIELD",
         severity=None,
         suggestion=f'Provide the "{name}" parameter and retry.',
-        fields=[FieldError(name, "Required", rule="required")],
+        fields=[FieldError((name,), "Required", rule="required")],
     )

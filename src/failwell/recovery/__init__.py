@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .attempts import NEVER_SENT, has_escaped, is_in_words
 from .engine import Ending, Engine, Run, Verdict, Watch
-from .hold import SECONDS, Held, Hold, HoldStore, SharedHold, leaves_in_doubt
+from .hold import SECONDS, Held, Hold, leaves_in_doubt
 from .idempotency_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
 from .report import Attempt, Report, remembered
 from .retry_limits import LOST, Limits
@@ -26,8 +26,6 @@ __all__ = [
     # Writes that are in doubt.
     "Hold",
     "Held",
-    "HoldStore",
-    "SharedHold",
     "SECONDS",
     "leaves_in_doubt",
     # What was tried for one call.

@@ -8,13 +8,10 @@ missing. An agent that changes an argument gets around it: to it that is another
 
 from __future__ import annotations
 
-import json
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from threading import RLock
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from failwell.model import HELD, IN_DOUBT, NOTHING_RAN, Action, Effect, ToolError, fingerprint, form_of
 
@@ -119,80 +116,3 @@ class Hold:
         """The user says that the call may be run again."""
         with self._lock:
             self._held.pop(fingerprint(tool, arguments), None)
-
-
-class HoldStore(Protocol):
-    """Where several processes keep which calls are in doubt. What its methods raise says that it is away, which it logs
-    once."""
-
-    def held(self, scope: str) -> dict[str, tuple[float, float, str]]:
-        """The notes of a scope by their call: for how many seconds each is there, how many are left, and the note."""
-
-    def hold(self, scope: str, call: str, note: str, seconds: float) -> None:
-        """Keep a note for so long, in place of the one before."""
-
-    def release(self, scope: str, call: str, note: str) -> None:
-        """Drop a note, unless another one has taken its place."""
-
-
-class SharedHold(Hold):
-    """The hold of one session that several processes serve. Where the store is away, each holds what it has seen.
-
-    What each of them finds out, it tells the store before the call is answered, and each call begins with a look there.
-    No argument is kept: which call tells, each process finds for itself.
-    """
-
-    def __init__(self, seconds: float, store: HoldStore, scope: str) -> None:
-        super().__init__(seconds)
-        self._store, self._scope = store, scope
-        self._notes: dict[str, str] = {}
-        """What the store has, as far as it is known here."""
-
-    def find(self, tool: str, arguments: Mapping[str, Any], now: float) -> Held | None:
-        if not self._seconds:
-            return None
-        with self._lock:
-            with suppress(Exception):
-                self._hear(now)
-            return super().find(tool, arguments, now)
-
-    def failed(
-        self, tool: str, arguments: Mapping[str, Any], error: ToolError, verify: Action | None, now: float
-    ) -> None:
-        self._changed(lambda: super(SharedHold, self).failed(tool, arguments, error, verify, now), now)
-
-    def succeeded(self, began: float, *, reads: bool) -> None:
-        self._changed(lambda: super(SharedHold, self).succeeded(began, reads=reads), began)
-
-    def release(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        self._changed(lambda: super(SharedHold, self).release(tool, arguments), 0.0)
-
-    def _hear(self, now: float) -> None:
-        found = self._store.held(self._scope)
-        for call in self._notes.keys() - found.keys():
-            # The agent has looked, at another process.
-            del self._notes[call]
-            self._held.pop(call, None)
-        for call, (age, left, note) in found.items():
-            if self._notes.get(call) != note:
-                tool, effect, _ = json.loads(note)
-                known = None if effect is None else Effect(effect)
-                self._held[call], self._notes[call] = Held(tool, known, None, now - age, now + left), note
-
-    def _changed(self, change: Callable[[], None], now: float) -> None:
-        with self._lock:
-            before = dict(self._held)
-            change()
-            if before != self._held:
-                with suppress(Exception):
-                    self._tell(before, now)
-
-    def _tell(self, before: Mapping[str, Held], now: float) -> None:
-        for call in before.keys() - self._held.keys():
-            if (note := self._notes.pop(call, None)) is not None:
-                self._store.release(self._scope, call, note)
-        for call, held in self._held.items():
-            if before.get(call) is not held or call not in self._notes:
-                note = json.dumps([held.tool, held.effect and held.effect.value, os.urandom(8).hex()])
-                self._store.hold(self._scope, call, note, held.until - now)
-                self._notes[call] = note

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from . import processes as processes
     from . import record as record
     from . import rules as rules
-    from . import state as state
     from .desk import Desk
     from .rules import Rules as Rules
     from .web.bounds import RelayLimits
@@ -32,7 +31,7 @@ _LATER = {
     "Rules": ".rules",
     "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
-    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules", "state"), ""),
+    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules"), ""),
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (
@@ -42,7 +41,6 @@ _INTERNAL = (
     "processes",
     "record",
     "rules",
-    "state",
     "Rules",
     "HOLD",
     "log_as_json",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from .frames import LONGEST
 
 if TYPE_CHECKING:
+    from failwell.idempotency import KeyStore
     from failwell.model import Policy, Unmarked
     from failwell.observe import EventKeeper, Hook, Names
     from failwell.recovery import Hold
 
     from .rules import Rules
-    from .state import Keys
 
 
 class ToClient(NamedTuple):
@@ -97,14 +97,12 @@ HOLD: Final = 300.0
 class RelayOptions:
     """How a server is wrapped.
 
-    format: the form of a failure. keep_original: whether what the server sent goes along in `_meta`.
+    format: the form of a failure.
     validate: `auto` holds arguments against the tool's schema where they are sure to fail, `on` always, `off` never.
     reads, writes: names of tools that only read, or that change something, with `*` for anything. unmarked: "write"
         puts tools of which nothing tells what they are under the strong rules of writes. trusted: whether what a tool
         says of itself counts. hold: for how many seconds a write in doubt is not run again.
     timeout: how many seconds a call may take without a word from the server; None for no limit.
-    lazy: whether the server is started by the first call that needs it. idle: after how many seconds without a call it
-        is stopped; None for never.
     policy: how patient the engine is; None for as long as clients wait.
     rules: what the operator says about this server's failures. keys: where idempotency keys are kept.
     remote: whether the server is behind an address, so that it is not ours to start. caller: who calls, where that is
@@ -119,7 +117,6 @@ class RelayOptions:
 
     command: str = "the server"
     format: str = "text"
-    keep_original: bool = True
     validate: str = "auto"
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -127,12 +124,10 @@ class RelayOptions:
     hold: float = HOLD
     trusted: bool = True
     timeout: float | None = None
-    lazy: bool = False
-    idle: float | None = None
     longest: int = LONGEST
     policy: Policy | None = None
     rules: Rules | None = None
-    keys: Keys | None = None
+    keys: KeyStore | None = None
     hooks: tuple[Hook, ...] = ()
     shared_hold: Hold | None = None
     remote: bool = False

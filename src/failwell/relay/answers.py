@@ -65,13 +65,12 @@ def failed(
     output_schema: bool,
     original: bytes | None = None,
     said: Any = None,
-    keep_original: bool = True,
 ) -> Result:
     """The result that tells of a failure; `original` is the server's own answer, if it gave one, `said` its JSON."""
     told = ending.shown
     if isinstance(told, ToolError):
         told = traceless(told)
-    text = _text(original) if original is not None and keep_original else None
+    text = _text(original) if original is not None else None
     # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
     is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
     told = told if is_clear else DEFAULT(told)
@@ -91,7 +90,7 @@ def failed(
             result["content"] = to_result(told.replace(delivery=None), format, era=era, client=known)["content"]
         if isinstance(theirs, dict):
             _beside(result, theirs, in_doubt=ending.in_doubt)
-    if original is not None and keep_original:
+    if original is not None:
         whole = {"cut": len(original)} if text is None else kept(text, said, is_clear=is_clear)
         result.setdefault("_meta", {})[ORIGINAL] = whole
     return result

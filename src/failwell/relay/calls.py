@@ -58,7 +58,7 @@ class Calls:
     def called(self, request: RelayedRequest) -> None:
         self._traffic.session.heard(request)
         request.tool = str(request.params["name"])
-        request.began = self._traffic.called_at = self._traffic.clock.monotonic()
+        request.began = self._traffic.clock.monotonic()
         if self._traffic.is_ending:
             request.run = self.begin(request)
             self.refuse(request, failures.ending(request.tool))
@@ -368,7 +368,6 @@ class Calls:
                 output_schema=listing.has_output_schema(request.tool),
                 original=frame,
                 said=request.said,
-                keep_original=options.keep_original,
             )
             if frame is not None and traffic.is_anew:
                 traffic.is_anew = False

@@ -127,9 +127,8 @@ class Desk:
         return self._traffic.state
 
     def begin(self) -> list[Action]:
-        """Start the server, unless it is known well enough to wait for a call."""
-        if not (self.options.lazy and self.listing.known):
-            self._life.start()
+        """Start the server."""
+        self._life.start()
         return self._traffic.taken()
 
     def tick(self) -> list[Action]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from failwell.formats import keys
+from failwell.idempotency import StoredCall, StoreUnusable, hash_of, is_key
 
-from . import answers, failures, state
+from . import answers, failures
 from .messages import member, read_frame, with_id
 from .request import RelayedRequest
 from .traffic import Traffic
@@ -18,7 +19,8 @@ KEY: Final = keys.IDEMPOTENCY_KEY
 _LOOK_AGAIN: Final = 0.25
 # How long a call that was cancelled may still be answered, before nobody knows how it ended.
 _LAST_WORD: Final = 2.0
-_LONGEST_KEY: Final = 255
+LARGEST: Final = 1_000_000
+"""How many bytes of an answer are kept; of a larger one only that it was given."""
 
 
 def has_key(request: RelayedRequest) -> bool:
@@ -46,16 +48,20 @@ class KeyedCalls:
             return False
         if self._traffic.listing.tools.traits(request.tool).reads:
             return False
-        if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+        if not is_key(key):
             self._calls.refuse(request, failures.no_key(request.tool))
             return True
         # Not the client's program: after an update it calls itself something else, and makes the same call.
-        claim = state.named(key, self._traffic.options.caller, self._traffic.options.command)
-        call = state.call_of(request.tool, request.arguments)
+        claim = hash_of(key, self._traffic.options.caller, self._traffic.options.command)
+        call = hash_of(request.tool, request.arguments)
         is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
         try:
-            kept = kept_keys.begin(claim, call, is_first=is_first)
-        except state.BadState as problem:
+            kept = kept_keys.claim(claim, call)
+            if kept is None and not is_first and getattr(kept_keys, "may_have_lost_keys", False):
+                # It may have been made before the store was emptied, behind another relay.
+                kept_keys.lose(claim)
+                kept = StoredCall(call, "lost")
+        except StoreUnusable as problem:
             # Without its key the call might be made twice.
             self._traffic.once("state", str(problem), loud=True)
             if is_first:
@@ -72,7 +78,7 @@ class KeyedCalls:
         elif kept.state == "running":
             self._wait(request, claim)
         elif kept.state == "done" and kept.answer is not None:
-            answer = answers.in_era(_whole(kept.answer), self._traffic.session.era_of(request))
+            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
             self._traffic.tell(with_id(answer, None, request.id))
             self._calls.ended(request, None, prevented=True)
         else:
@@ -116,12 +122,12 @@ class KeyedCalls:
         result = message.get("result") if isinstance(message, dict) else None
         try:
             if is_undone:
-                kept_keys.forget(claim)
+                kept_keys.release(claim)
             elif result is None and not (message is None and frame):
                 kept_keys.lose(claim)
             else:
                 kept_keys.finish(claim, _kept(frame, is_read=result is not None))
-        except state.BadState as problem:
+        except StoreUnusable as problem:
             self._traffic.once("state", str(problem), loud=True)
         for each in waiting:
             if not each.cancelled:
@@ -149,13 +155,8 @@ class KeyedCalls:
             self._calls.admit(request)
 
 
-def _whole(answer: bytes) -> bytes:
-    """A kept answer as a message: what earlier versions kept was the result by itself, and had no line end."""
-    return answer if answer.endswith(b"\n") else b'{"jsonrpc":"2.0","id":null,"result":' + answer + b"}\n"
-
-
 def _kept(frame: bytes, *, is_read: bool) -> bytes | None:
     """An answer as it is kept, which is as it came; None for one that is not kept."""
-    if len(frame) > state.LARGEST or not (is_read or member(frame, "result")):
+    if len(frame) > LARGEST or not (is_read or member(frame, "result")):
         return None
     return frame if frame.endswith(b"\n") else frame + b"\n"

@@ -54,8 +54,6 @@ class Life:
         """How often it ended soon after it was started, in a row."""
         self._reason = ""
         """Why it never started."""
-        self._is_idle = False
-        """Whether it is being stopped because nobody calls it."""
 
     def started(self) -> None:
         """The server's process runs."""
@@ -91,8 +89,6 @@ class Life:
     def _is_up(self) -> None:
         self._traffic.state = "up"
         held, self._traffic.held = self._traffic.held, []
-        self._traffic.called_at = self._traffic.clock.monotonic()
-        self._rest(self._traffic.life)
         if self._traffic.listing.known:
             self._traffic.listing.is_fresh = False
             self._lists.renew()
@@ -108,20 +104,6 @@ class Life:
             else:
                 self._traffic.forward(each)
 
-    def _rest(self, life: object) -> None:
-        """Stop a server that nobody has called for a while; its tools stay listed."""
-        traffic, idle = self._traffic, self._traffic.options.idle
-        if idle is None or traffic.life is not life or traffic.state != "up":
-            return
-        now = traffic.clock.monotonic()
-        busy = traffic.pending or traffic.repeating or traffic.asked or traffic.session.subscribed
-        until = (now if busy else traffic.called_at) + idle
-        if now < until:
-            traffic.timers.at(until, lambda: self._rest(life))
-            return
-        self._is_idle, traffic.state = True, "starting"
-        traffic.out.append(StopServer())
-
     def died(self, death: Death) -> None:
         """The server has ended, or could not be started."""
         hide = self._hides()
@@ -135,12 +117,6 @@ class Life:
             self._traffic.tell(notification("notifications/cancelled", {"requestId": read_frame(key)}))
         self._traffic.stale |= self._traffic.asked.keys()
         self._traffic.asked = {}
-        if self._is_idle:
-            self._traffic.state, self._is_idle = "off", False
-            self._traffic.out.append(Note("the server was stopped, since nobody called it"))
-            if self._traffic.held:
-                self.wake()
-            return
         if not self._traffic.has_answered and not self._traffic.listing.known:
             self._never_started(death, lost)
             return

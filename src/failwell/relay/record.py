@@ -6,16 +6,15 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from failwell.redact import DEFAULT, masked
+from failwell.redact import masked
 
-from .actions import Note, RelayOptions, ToClient
-from .messages import finite, holds_more, read_frame, written
+from .messages import finite, read_frame
 from .own_secrets import OwnSecrets, SentSecrets
 
 _MOST_BYTES: Final = 50_000_000
@@ -83,9 +82,6 @@ class Record:
         message = read_frame(frame) if len(frame) <= _LONGEST else None
         told = self._told(message) if message is not None else f"({len(frame)} bytes)"
         row = {"at": round(self._clock(), 6), "side": side, "frame": finite(told)}
-        if side == "to client" and told == message and (text := _text(frame, message)) is not None:
-            # With nothing to hide in it, it is played again as the bytes that it was.
-            row["line"] = text
         self._write(row)
         if self._left <= 0:
             self._write({"note": "The rest was not written down: the file is large enough."})
@@ -129,48 +125,3 @@ def _opened(path: Path) -> tuple[int, Path]:
             raise BadRecord(f"{place} is there, and no record of ours: name another file with --record")
         place = path.with_stem(f"{path.stem}-{number}")
     raise AssertionError
-
-
-def retold(lines: Iterable[str], options: RelayOptions) -> Iterator[tuple[int, str, str]]:
-    """What a relay makes of the failures in a record: the number of the line, the rule that decides, and the words."""
-    from .desk import Desk
-    from .machine_clock import SystemClock
-
-    desk = Desk(options, SystemClock(), lambda: 0.5)
-    desk.begin()
-    desk.started()
-    for number, line in enumerate(lines, 1):
-        row = _row(line) or {}
-        side, frame = row.get("side"), row.get("frame")
-        if side not in ("client", "server") or not isinstance(frame, dict):
-            continue
-        done = desk.client(written(frame)) if side == "client" else desk.server(written(frame))
-        rule = next((each.line for each in done if isinstance(each, Note) and each.line.startswith("rule ")), "no rule")
-        for each in done if side == "server" else ():
-            told = _row(each.frame.decode()) if isinstance(each, ToClient) else None
-            result = (told or {}).get("result")
-            if isinstance(result, dict) and result.get("isError") is True:
-                yield number, rule, str(result["content"][0].get("text"))
-
-
-def is_record(text: str) -> bool:
-    return text.startswith(_BEGINNING.decode())
-
-
-def _text(frame: bytes, message: Any) -> str | None:
-    """A frame as a text, where there is nothing to hide in it."""
-    if holds_more(frame, message):
-        return None
-    try:
-        text = frame.rstrip(b"\r\n").decode()
-    except UnicodeDecodeError:
-        return None
-    return text if DEFAULT.redact(text) == text else None
-
-
-def _row(line: str) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None

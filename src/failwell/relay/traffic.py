@@ -71,7 +71,6 @@ class Traffic:
         self.is_anew = False
         """Whether this server was started anew, and no answer has said so yet."""
         self.is_ending = False
-        self.called_at = 0.0
         self.wake: Callable[[], None] = _nothing
         """See to it that there is a server."""
         self.waiting: Callable[[RelayedRequest], None] = _nothing

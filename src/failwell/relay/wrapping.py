@@ -31,8 +31,6 @@ class Listening:
     tokens: Sequence[str] = ()
     hosts: Sequence[str] = ()
     origins: Sequence[str] = ()
-    certificate: str | None = None
-    key: str | None = None
     limits: RelayLimits | None = None
     reload: Callable[[], str | None] | None = None
     """Reads the rules anew, and says what came of it."""
@@ -55,8 +53,6 @@ class Wrapping:
     """What a server behind an address is sent with each request."""
     log: str = "text"
     """How the log is written: as `text`, or as `json`, with a line for each call that failed."""
-    own_env: Mapping[str, str] = field(default_factory=dict)
-    """The variables that were configured for this server."""
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
 
@@ -102,14 +98,12 @@ def wrap(wrapping: Wrapping) -> int:
         # A server that keeps events, too, tells of the same calls.
         env = {**env, SESSION_VARIABLE: names.session}
     warden = Warden(mark)
-    child = None
-    if not options.lazy:
-        try:
-            child = Child(wrapping.command, env, wrapping.cwd, mark)
-            warden.knows(child.pid)
-        except CannotStart:
-            # Said once more when the desk wants it started.
-            child = None
+    try:
+        child = Child(wrapping.command, env, wrapping.cwd, mark)
+        warden.knows(child.pid)
+    except CannotStart:
+        # Said once more when the protocol wants it started.
+        child = None
     import asyncio
     import random
 
@@ -122,12 +116,6 @@ def wrap(wrapping: Wrapping) -> int:
     from .stdio import run, serve_stdio
 
     desk = Desk(options, SystemClock(), random.random)
-    memory = None
-    if options.lazy:
-        from .memory import keep, place_of, recall
-
-        memory = place_of(wrapping.command, wrapping.cwd, os.environ, wrapping.own_env)
-        recall(memory, desk.session, desk.listing)
 
     def connect(runner: Runner) -> ProcessServer:
         server = ProcessServer(runner, wrapping.command, env, wrapping.cwd, mark=mark, warden=warden, child=child)
@@ -142,8 +130,6 @@ def wrap(wrapping: Wrapping) -> int:
         end_orphans((warden.pid,))
         warden.dismiss()
         wrapping.close()
-        if memory is not None:
-            keep(memory, desk.session, desk.listing)
 
 
 def _said(is_verbose: bool, log: str, note: Note) -> None:
@@ -226,8 +212,6 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         code: int = relay.listen(
             where.host,
             where.port,
-            certificate=where.certificate,
-            key=where.key,
             ready=lambda address: say(Note(f"listening on {address}", loud=True)),
             reload=None if where.reload is None else lambda: _reloaded(where, say),
             is_alone=True,

@@ -12,23 +12,23 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, Unpack
 
+from failwell.idempotency import KeysInMemory, KeyStore, StoredCall
 from failwell.packages import bring, generation
 from failwell.schema import nearest
 
 from .decorator import tool_errors
 from .envelopes import Envelope
 from .groups.group import Group
-from .once.key_stores import Kept, KeysInMemory, KeysOnDisk, KeyStore
 from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
 from .options import Given
 from .options import Options as Options
 from .tool_rules import Rule, deprecated, limit, rate
 
 if TYPE_CHECKING:
+    from failwell.idempotency import KeysInPostgres, KeysInRedis, KeysOnDisk
     from failwell.observe import ToolStats
 
     from .boundary import Boundary
-    from .once.shared_keys import KeysInPostgres, KeysInRedis
     from .progress_notes import progress
     from .replies import reply, tool_result
 
@@ -70,8 +70,7 @@ _LATER: Final = {
     "progress": ".progress_notes",
     "reply": ".replies",
     "tool_result": ".replies",
-    "KeysInRedis": ".once.shared_keys",
-    "KeysInPostgres": ".once.shared_keys",
+    **dict.fromkeys(("KeysOnDisk", "KeysInRedis", "KeysInPostgres"), "failwell.idempotency"),
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL: Final = {
@@ -198,5 +197,5 @@ __all__ = [
     "KeysInRedis",
     "KeysInPostgres",
     "KeyStore",
-    "Kept",
+    "StoredCall",
 ]

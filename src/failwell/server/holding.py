@@ -8,14 +8,14 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA
+from failwell.idempotency import HoldStore, shared_hold
 from failwell.model import Action, ToolError
-from failwell.recovery import Held, Hold, HoldStore, SharedHold
+from failwell.recovery import Held, Hold
 from failwell.sdk import ElicitResult, InputRequiredResult
 
 from .callers import caller_of
@@ -41,11 +41,11 @@ _NO_WAY_OUT: Final = "_NoChannelOutbound"
 class Holds:
     """What each session of one server has in doubt. One caller's doubt never touches another's call.
 
-    store: where replicas of the server share it.
+    store: the store of keys, where replicas of the server share it.
     """
 
-    def __init__(self, seconds: float, store: HoldStore | None = None) -> None:
-        self._seconds, self._store = seconds, store
+    def __init__(self, seconds: float, store: object = None) -> None:
+        self._seconds, self._store = seconds, store if isinstance(store, HoldStore) else None
         self._streams: OrderedDict[int, tuple[object, Hold]] = OrderedDict()
         self._callers: OrderedDict[str, Hold] = OrderedDict()
 
@@ -101,12 +101,8 @@ class Holds:
             return self._callers.get(key)
         while len(self._callers) >= _MOST_SESSIONS:
             self._callers.popitem(last=False)
-        return self._callers.setdefault(key, self._made(key))
-
-    def _made(self, key: str) -> Hold:
-        if self._store is None:
-            return Hold(self._seconds)
-        return SharedHold(self._seconds, self._store, sha256(key.encode()).hexdigest())
+        shared = shared_hold(self._store, self._seconds, session, login)
+        return self._callers.setdefault(key, Hold(self._seconds) if shared is None else shared)
 
     def _of_stream(self, call: ServedCall, make: bool) -> Hold | None:
         lasting = connection = call.connection

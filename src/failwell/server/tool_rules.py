@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 import threading
 import time
 from collections import OrderedDict, deque
@@ -18,7 +19,7 @@ from types import CodeType
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from failwell.formats import is_number, whole
-from failwell.model import Action, ToolError, fill, frames
+from failwell.model import Action, ToolError, frames, text
 
 from .functions import Function, Naming, alike, is_of_kind, naming_of
 from .served_call import current
@@ -250,7 +251,7 @@ class _Rate(Rule):
         named = {} if message is None else {name: arguments[name] for name in arguments if f"{{{name}}}" in message}
         span = f"{self.seconds:g} second{'' if self.seconds == 1 else 's'}"
         return ToolError(
-            f"Too many calls: at most {self.calls} in {span}." if message is None else fill(message, arguments),
+            f"Too many calls: at most {self.calls} in {span}." if message is None else _filled(message, arguments),
             code="RATE_LIMITED",
             retry_after=whole(wait),
             # This call would be one more.
@@ -327,3 +328,7 @@ def deprecated(
     return _Deprecated(
         ToolError(message, code="DEPRECATED", severity="warning", actions=list(actions), details=details)
     )
+
+
+def _filled(message: str, variables: Mapping[str, Any]) -> str:
+    return re.sub(r"\{(\w+)\}", lambda match: text(variables.get(match[1], "(unknown)")), message)

@@ -7,9 +7,9 @@ from typing import Any
 import httpx2
 
 import failwell as fw
-from failwell.model import DEVICE
 
 from .store import Device, Store
+from .templates import DEVICE
 
 FAILURES = fw.classify.Table(fw.classify.DEFAULT)
 """Asked before the shared table: an HTTP failure is a device's here, and the request knows which device."""
@@ -33,15 +33,17 @@ class Devices:
 def unreachable(exc: httpx2.RequestError) -> fw.ToolError:
     device: Device = exc.request.extensions["device"]
     error = DEVICE["DEVICE_UNREACHABLE"].error(device_id=device.id, management_address=device.address)
-    return _with_effect(exc, error.with_details(error_type=fw.wrap(exc).details.get("errorType")))
+    return _with_effect(
+        exc, error.replace(details={**error.details, "error_type": fw.wrap(exc).details.get("errorType")})
+    )
 
 
 @FAILURES.maps(httpx2.TimeoutException)
 def timed_out(exc: httpx2.TimeoutException) -> fw.ToolError:
     device_id, seconds = exc.request.extensions["device"].id, exc.request.extensions["timeout"]["read"]
-    error = fw.catalogs.JsonRpc.TIMEOUT(f"REST call to device timed out after {seconds} seconds", retry_after=60)
     details = {"device_id": device_id, "timeout_seconds": seconds, "operation": exc.request.extensions["operation"]}
-    return _with_effect(exc, error.with_details(details))
+    message = f"REST call to device timed out after {seconds} seconds"
+    return _with_effect(exc, fw.catalogs.JsonRpc.TIMEOUT(message, retry_after=60, details=details))
 
 
 @FAILURES.maps(httpx2.HTTPStatusError)

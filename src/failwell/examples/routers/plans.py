@@ -13,12 +13,12 @@ from mcp.server import MCPServer
 from mcp_types import CallToolResult
 
 import failwell as fw
-from failwell.model import VALIDATION
 from failwell.server import progress, tool_result
 
 from .access import DEVICE, Access
 from .devices import FAILURES, Devices
 from .store import Device, Plan, Store
+from .templates import VALIDATION
 from .tools import check_address
 
 JsonRpc = fw.catalogs.JsonRpc
@@ -67,8 +67,9 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             try:
                 await devices.ask(device_id, "POST", "ip/dns/set", {"servers": ",".join(plan.servers)})
             except httpx2.HTTPError as exc:
-                error = fw.wrap(exc, table=FAILURES).with_details(plan_id=plan_id, applied_devices=applied)
-                raise error.replace(effect="partial" if applied else error.effect) from exc
+                error = fw.wrap(exc, table=FAILURES)
+                known = {**error.details, "plan_id": plan_id, "applied_devices": applied}
+                raise error.replace(details=known, effect="partial" if applied else error.effect) from exc
             applied.append(device_id)
             store.save(replace(plan, applied=applied))
         await progress("Plan applied", percent=100)
@@ -89,7 +90,7 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             advice = "Use plan/create to make the plan anew, and ask the user to approve it."
             about = {"plan_id": plan_id, "created_at": plan.created_at, "expires_at": plan.expires_at}
             error = JsonRpc.PLAN_EXPIRED(f"Plan expired {_spelt(gone)} ago", suggestion=advice, actions=[anew])
-            raise error.with_details(about, current_time=_iso(now))
+            raise error.replace(details={**about, "current_time": _iso(now)})
         return plan
 
 

@@ -13,12 +13,12 @@ from mcp_types import CallToolResult
 from pydantic import Field
 
 import failwell as fw
-from failwell.model import VALIDATION
 from failwell.server import tool_result
 
 from .access import Access
 from .devices import Devices
 from .store import Device, Store
+from .templates import VALIDATION
 
 JsonRpc = fw.catalogs.JsonRpc
 Environment = Literal["lab", "staging", "prod"]
@@ -89,7 +89,7 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             advice = "Ask the user to upgrade RouterOS on the device, or use a different device."
             about = {"device_id": device_id, "routeros_version": version, "required_version": "7.10+"}
             error = JsonRpc.DEVICE_UNSUPPORTED("RouterOS version too old for this operation", suggestion=advice)
-            raise error.with_details(about, tool="system/get-ntp-status")
+            raise error.replace(details={**about, "tool": "system/get-ntp-status"})
         found = await devices.ask(device_id, "GET", "system/ntp/client")
         return tool_result(f"NTP is {found['status']}", meta={"device_id": device_id, "status": found["status"]})
 
@@ -111,14 +111,14 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             advice = "Use another interface; the service would lock itself out of the device."
             error = JsonRpc.UNSAFE_OPERATION("Cannot modify management interface IP address", suggestion=advice)
             about["reason"] = "Management interface protection"
-            raise error.with_details(about, safety_rule="PROTECT_MANAGEMENT_PATH")
+            raise error.replace(details={**about, "safety_rule": "PROTECT_MANAGEMENT_PATH"})
         disabled = {row["name"]: row["disabled"] == "true" for row in await devices.ask(device_id, "GET", "interface")}
         if disabled.get(interface, True):
             status = "disabled" if interface in disabled else "missing"
             others = ", ".join(name for name, off in disabled.items() if not off)
             advice = f"Use one that is enabled ({others}), or ask the user to change the device."
             error = JsonRpc.INVALID_CONFIGURATION(f"Cannot add IP address: interface is {status}", suggestion=advice)
-            raise error.with_details(about, interface_status=status)
+            raise error.replace(details={**about, "interface_status": status})
         look = fw.Action("ip/list-addresses", "See whether the address was added", {"device_id": device_id})
         await devices.ask(device_id, "PUT", "ip/address", {"address": address, "interface": interface}, verify=look)
         return tool_result(f"{address} added to {interface} of '{device_id}'", meta={**about, "address": address})

@@ -53,8 +53,9 @@ def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
         text = f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}"
         advice = f"Wait {wait} seconds before you post the rest." if wait else None
         about = {"thread_id": thread.id, "posted": thread.posted, "missing": size - count, "cause": error.code}
-        stopped = S.thread_partial_failure(text, suggestion=advice, retry_after=wait, actions=[rest], cause=error)
-        return stopped.with_details(about)
+        return S.thread_partial_failure(
+            text, suggestion=advice, retry_after=wait, actions=[rest], details=about, cause=error
+        )
     if error.effect == "none":
         return error
     return error.replace(verify=fw.Action("list_posts"), actions=[rest])

@@ -336,7 +336,7 @@ class Front:
         if self.is_draining:
             raise NotTaken(503, "draining", "The relay is about to end.", retry_after="5")
         if len(self.visits) >= self.limits.sessions:
-            most = f"{self.limits.sessions} sessions are open, which is the limit (--max-sessions)"
+            most = f"{self.limits.sessions} sessions are open, which is the limit"
             raise NotTaken(503, "sessions", f"{most}.", retry_after="30")
         return self._opened(secrets.token_urlsafe(24), self.gatekeeper.caller(headers), headers, is_shared=False)
 

@@ -9,13 +9,13 @@ import random
 import shutil
 import signal
 import socket
-import ssl
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from failwell.idempotency import CachedKeys, shared_hold
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
@@ -120,18 +120,18 @@ class Relay:
     def _visit(self, visit: Visit, headers: Mapping[str, str]) -> Runner:
         keys = self.options.keys
         names = self._names()
-        known, shared_hold = self.options, None
+        known, held = self.options, None
         if visit.is_shared and not visit.owner:
             # Nothing tells one client from another: what one has in doubt would hold the call of another.
             known = replace(known, hold=0.0, policy=known.policy and replace(known.policy, hold=0.0))
         elif visit.is_shared and keys is not None:
             # A session of the older era is known to one relay alone.
             seconds = known.hold if known.policy is None else known.policy.hold
-            shared_hold = keys.hold(known.command, visit.owner, seconds)
+            held = shared_hold(keys, seconds, known.command, visit.owner)
         options = replace(
             known,
             caller=visit.owner,
-            shared_hold=shared_hold,
+            shared_hold=held,
             names=names,
             headers={**self.options.headers, **headers},
         )
@@ -168,7 +168,7 @@ class Relay:
             told["upstream"] = "down" if is_down else "up"
             told["processes"] = counted
         is_well, status = told["upstream"] == "up" and not front.is_draining, "ok"
-        if self.options.keys is not None and self.options.keys.is_shared:
+        if isinstance(self.options.keys, CachedKeys):
             told["store"] = "up" if await self._look_store() is None else "down"
             # All relays lose it at once, and go on, each alone: none of them is worth less than the others.
             status = status if told["store"] == "up" else "degraded"
@@ -186,7 +186,7 @@ class Relay:
 
     async def _store(self) -> str | None:
         keys = self.options.keys
-        return None if keys is None else await asyncio.to_thread(keys.problem)
+        return await asyncio.to_thread(keys.store.problem) if isinstance(keys, CachedKeys) else None
 
     def _http(self) -> httpx2.AsyncClient:
         if self._client is None:
@@ -218,8 +218,6 @@ class Relay:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        certificate: str | None = None,
-        key: str | None = None,
         ready: Callable[[str], None] | None = None,
         reload: Callable[[], None] | None = None,
         is_alone: bool = False,
@@ -233,19 +231,17 @@ class Relay:
             raise CannotListen(
                 f"{host} can be reached by others: ask for a token (--token, or FAILWELL_TOKEN), or listen on 127.0.0.1"
             )
-        _check_certificate(certificate, key)
         if self.address is None and shutil.which(self._command[0], path=self._env.get("PATH")) is None:
             raise CannotListen(f"cannot start {command_line(self._command)}: there is no {self._command[0]}")
         listening = _bound(host, port)
         self.gatekeeper.bound = host
-        scheme = "http" if certificate is None else "https"
         shown = f"[{host}]" if ":" in host else host
-        where = f"{scheme}://{shown}:{listening.getsockname()[1]}{_PATH}"
+        where = f"http://{shown}:{listening.getsockname()[1]}{_PATH}"
         if is_alone and self.address is None and hasattr(os, "fork"):
             self._warden = Warden(self._mark)
             take_in_orphans()
         try:
-            return asyncio.run(self._listen(listening, certificate, key, lambda: (ready or _nothing)(where), reload))
+            return asyncio.run(self._listen(listening, lambda: (ready or _nothing)(where), reload))
         finally:
             listening.close()
             if self._warden is not None:
@@ -254,8 +250,6 @@ class Relay:
     async def _listen(
         self,
         listening: socket.socket,
-        certificate: str | None,
-        key: str | None,
         ready: Callable[[], None],
         reload: Callable[[], None] | None,
     ) -> int:
@@ -267,7 +261,7 @@ class Relay:
                 await self.close()
                 raise CannotListen(found.line)
             self._say(Note(found.line, loud=True))
-        server = SocketServer(front, certificate=certificate, key=key, most=4 * front.limits.sessions)
+        server = SocketServer(front, most=4 * front.limits.sessions)
         loop = asyncio.get_running_loop()
         ending: list[asyncio.Task[None]] = []
 
@@ -318,22 +312,6 @@ def _bound(host: str, port: int) -> socket.socket:
         why = problem.strerror or str(problem)
         raise CannotListen(f"cannot listen on {host}:{port}: {why}; name another one with --listen") from None
     return listening
-
-
-def _check_certificate(certificate: str | None, key: str | None) -> None:
-    if certificate is None and key is None:
-        return
-    if certificate is None or key is None:
-        raise CannotListen("--cert and --key go together: name both")
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-    except FileNotFoundError as problem:
-        raise CannotListen(
-            f"cannot read {problem.filename or f'{certificate} or {key}'}: there is no such file"
-        ) from None
-    except (ssl.SSLError, OSError, ValueError) as problem:
-        why = getattr(problem, "reason", None) or problem
-        raise CannotListen(f"{certificate} and {key} cannot be used together: {why}") from None
 
 
 def _said(note: Note) -> None:

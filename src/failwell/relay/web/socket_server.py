@@ -36,10 +36,10 @@ class Patient(H11Protocol):
 class SocketServer(uvicorn.Server):
     """A server on one socket, whose signals are somebody else's business."""
 
-    def __init__(self, app: Any, *, certificate: str | None, key: str | None, most: int) -> None:
+    def __init__(self, app: Any, *, most: int) -> None:
         config = uvicorn.Config(
             app, http=Patient, ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
-            ssl_certfile=certificate, ssl_keyfile=key, h11_max_incomplete_event_size=_LARGEST_HEAD, backlog=512,
+            h11_max_incomplete_event_size=_LARGEST_HEAD, backlog=512,
             timeout_graceful_shutdown=2, limit_concurrency=most, proxy_headers=False,
         )  # fmt: skip
         super().__init__(config)

@@ -6,17 +6,17 @@ import time
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
-from failwell import recovery
+from failwell.recovery import Watch
 
 
-class Clock(recovery.Watch, Protocol):
+class Clock(Watch, Protocol):
     """A clock, on which one can also wait. `failwell.testing.FakeClock` is one that moves when it is told to."""
 
     async def sleep(self, seconds: float, /) -> None:
         """Wait."""
 
 
-class _System:
+class _SystemClock:
     monotonic = staticmethod(time.monotonic)
 
     def now(self) -> datetime:
@@ -28,7 +28,7 @@ class _System:
         await anyio.sleep(seconds)
 
 
-SYSTEM: Final[Clock] = _System()
+SYSTEM: Final[Clock] = _SystemClock()
 
 
 def usable_clock(clock: Clock) -> Clock:

@@ -14,32 +14,30 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
 
 from failwell.formats import META_KEY, keys, load
+from failwell.idempotency import KeysInMemory, KeyStore, StoredCall, hash_of, is_key
 from failwell.model import Conflict, Effect, Internal, Invalid, Json, NeedsInput, ToolError, Transient, fingerprint
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
 from failwell.sdk import CallToolResult, MCPError, protocol_error
-from failwell.server.callers import caller_of
-from failwell.server.options import PROTOCOL_NUMBERS
-from failwell.server.served_call import ServedCall, marks_of
 
-from .key_stores import Kept, KeysInMemory, KeyStore
+from .callers import caller_of
+from .options import PROTOCOL_NUMBERS
+from .served_call import ServedCall, marks_of
 
 if TYPE_CHECKING:
-    from failwell.server.boundary import Boundary, FrameworkCall
-    from failwell.server.served_call import Facts
+    from .boundary import Boundary, FrameworkCall
+    from .served_call import Facts
 
 log = logging.getLogger("failwell.server")
 
 T = TypeVar("T")
 REPLAYED: Final = keys.REPLAYED
 """The key in the `_meta` of an answer which says that it was given before."""
-LONGEST: Final = 255
 CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAMS")
 """What a call is refused with because of its key, whatever the tool declares."""
 # Between two looks at a call that another process answers.
@@ -66,21 +64,17 @@ class Claim:
     def of(cls, call: ServedCall, key: str) -> Claim:
         caller = caller_of(call.request)
         # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
-        return cls(_hash(caller, key), _hash(caller, key, fingerprint(call.tool, call.arguments)))
-
-
-def _hash(*parts: Any) -> str:
-    return sha256(json.dumps(parts, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        return cls(hash_of(caller, key), hash_of(caller, key, fingerprint(call.tool, call.arguments)))
 
 
 def _problem(key: object) -> ToolError | None:
-    if isinstance(key, str) and 0 < len(key) <= LONGEST:
+    if is_key(key):
         return None
     what = "is empty" if key == "" else f"has {len(key)} characters" if isinstance(key, str) else "is no text"
     return Invalid(
         f"The idempotency key of the call, `{KEY}` in its `_meta`, {what}.",
         code="INVALID_PARAMS",
-        suggestion=f"Send a text of 1 to {LONGEST} characters, such as a random UUID, or none. The call was not made.",
+        suggestion="Send a text of 1 to 255 characters, such as a random UUID, or none. The call was not made.",
     )
 
 
@@ -145,7 +139,7 @@ def _is_first(call: ServedCall) -> bool:
     return call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
 
 
-class Once:
+class IdempotentCalls:
     """Answers the calls that have keys."""
 
     def __init__(self, store: KeyStore) -> None:
@@ -157,10 +151,16 @@ class Once:
         self._apart: set[asyncio.Task[Any]] = set()
 
     @classmethod
-    def of(cls, option: bool | KeyStore) -> Once | None:
+    def of(cls, option: bool | KeyStore) -> IdempotentCalls | None:
         if isinstance(option, bool):
             return cls(KeysInMemory()) if option else None
         return cls(option)
+
+    async def _ask(self, method: Callable[..., T], *given: Any) -> T:
+        """Ask the store; in a thread, if it may have to wait."""
+        if isinstance(self.store, KeysInMemory):
+            return method(*given)
+        return await asyncio.to_thread(method, *given)
 
     @property
     def settings(self) -> dict[str, Json]:
@@ -196,7 +196,7 @@ class Once:
             return await self._done(call, claim, tool, work, framework)
         if kept.call != claim.call:
             return refused(_reused())
-        if kept.under_way:
+        if kept.state == "running":
             return refused(_under_way())
         if kept.answer is None:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
@@ -212,24 +212,24 @@ class Once:
             return True
         return sent.get(keys.IDEMPOTENCY_FIRST) is True and store in getattr(self.store, "former", ())
 
-    async def _claimed(self, claim: Claim) -> Kept | None:
+    async def _claimed(self, claim: Claim) -> StoredCall | None:
         """None once the key is this call's; or how the call that has it ended, if that can be waited for."""
         look, until = _FIRST_LOOK, time.monotonic() + _PATIENCE
         while True:
             kept = await self._begun(claim)
-            if kept is None or not kept.under_way or kept.call != claim.call:
+            if kept is None or kept.state != "running" or kept.call != claim.call:
                 return kept
             if (left := until - time.monotonic()) <= 0:
                 return kept
             if claim.key in self._lost:
-                return Kept(kept.call)
+                return StoredCall(kept.call, "lost")
             if (ending := self._under_way.get(claim.key)) is not None:
                 await asyncio.wait([asyncio.wrap_future(ending)], timeout=left)
             else:
                 await asyncio.sleep(look)
                 look = min(look * 2, _LAST_LOOK)
 
-    async def _begun(self, claim: Claim) -> Kept | None:
+    async def _begun(self, claim: Claim) -> StoredCall | None:
         beginning = self._start(self._begin(claim))
         try:
             return await asyncio.shield(beginning)
@@ -238,8 +238,8 @@ class Once:
             self._start(self._undone(claim, beginning))
             raise
 
-    async def _begin(self, claim: Claim) -> Kept | None:
-        kept = await self.store.begin(claim.key, claim.call)
+    async def _begin(self, claim: Claim) -> StoredCall | None:
+        kept = await self._ask(self.store.claim, claim.key, claim.call)
         if kept is None:
             self._lost.discard(claim.key)
             future = self._under_way[claim.key] = Future()
@@ -247,10 +247,10 @@ class Once:
             future.set_running_or_notify_cancel()
         return kept
 
-    async def _undone(self, claim: Claim, beginning: asyncio.Task[Kept | None]) -> None:
+    async def _undone(self, claim: Claim, beginning: asyncio.Task[StoredCall | None]) -> None:
         await asyncio.wait([beginning])
         if not beginning.cancelled() and beginning.exception() is None and beginning.result() is None:
-            await self._over(claim, lambda: self.store.forget(claim.key))
+            await self._over(claim, lambda: self._ask(self.store.release, claim.key))
 
     async def _done(
         self,
@@ -295,25 +295,27 @@ class Once:
             whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
         )
         if not isinstance(wire, Mapping):
-            return await self.store.finish(claim.key, None)
+            return await self._ask(self.store.lose, claim.key)
         answer = {"result": wire}
         asks = wire.get("resultType") == "input_required"
         # A failure that may be tried again is none to keep. The last one is of a tool that wrote its failure itself.
         spare = tool.traits.repeatable and _failed(answer)
         if asks or spare or _did_nothing(call.outcome) or _did_nothing(_failure(answer)):
-            return await self.store.forget(claim.key)
+            return await self._ask(self.store.release, claim.key)
         # What is no result of a tool cannot be given again, but something was done.
-        return await self.store.finish(claim.key, json.dumps(answer) if "content" in wire else None)
+        if "content" not in wire:
+            return await self._ask(self.store.lose, claim.key)
+        return await self._ask(self.store.finish, claim.key, json.dumps(answer).encode())
 
     async def _raised(self, claim: Claim, call: ServedCall, exc: BaseException) -> None:
         if not isinstance(exc, MCPError):
-            return await self.store.finish(claim.key, None)
+            return await self._ask(self.store.lose, claim.key)
         answer = {"error": {"code": exc.error.code, "message": exc.error.message, "data": exc.error.data}}
         # Those numbers say what has to come first: a capability, a version, a page. The others may come after anything.
         between = call.outcome is None and exc.error.code in PROTOCOL_NUMBERS
         if between or _did_nothing(call.outcome or _failure(answer)):
-            return await self.store.forget(claim.key)
-        return await self.store.finish(claim.key, json.dumps(answer))
+            return await self._ask(self.store.release, claim.key)
+        return await self._ask(self.store.finish, claim.key, json.dumps(answer).encode())
 
 
 def _did_nothing(outcome: ToolError | NeedsInput | None) -> bool:

@@ -1,4 +1,4 @@
-"""Keys that several machines share, in a real Redis and a real PostgreSQL."""
+"""Keys that several processes share: in a file, in a real Redis and in a real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -17,135 +17,119 @@ from typing import Any
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
+from places import keys_at
 
 import failwell.server
 from databases import Redis, running_redis
 from failwell.client import Recovering
 from failwell.formats import keys as names
-from failwell.server import Kept, KeysInMemory, KeysInPostgres, KeysInRedis, KeyStore
-from failwell.shared import Claimed, SharedClaims, StoreUnusable, claims_at
+from failwell.idempotency import HoldStore, KeysInMemory, KeysInRedis, KeyStore, StoredCall, StoreUnusable, open_store
+from failwell.idempotency.leased_keys import LeasedKeys
 
 sys.path.append(str(Path(__file__).parents[1] / "relay"))
 from wrapped import Wrapped
 
 PATIENCE = 60.0
+HERE = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
 _names = count()
 
 
-@pytest.fixture
-def opened(url: str) -> Iterator[Callable[..., SharedClaims]]:
-    """Claims as one process has them; each call is another process, of the same namespace."""
-    namespace = f"test {next(_names)}"
-    made: list[SharedClaims] = []
-
-    def make(**options: Any) -> SharedClaims:
-        made.append(claims_at(url, **{"namespace": namespace, **options}))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
-
-
-def keys(url: str, namespace: str, **options: Any) -> Any:
-    kind = KeysInRedis if url.startswith("redis") else KeysInPostgres
-    return kind(url, namespace=namespace, **options)
-
-
-def test_a_key_is_claimed_once_and_known_by_all(opened: Callable[..., SharedClaims]) -> None:
+def test_a_key_is_claimed_once_and_known_by_all(opened: Callable[..., LeasedKeys]) -> None:
     one, other = opened(), opened()
     assert one.instance == other.instance
-    assert one.begin("k", "call") is None
-    assert other.begin("k", "call") == one.begin("k", "call") == Claimed("call", "running")
-    one.finish("k", "the answer")
-    assert other.begin("k", "another call") == Claimed("call", "done", "the answer")
+    assert one.claim("k", "call") is None
+    assert other.claim("k", "call") == one.claim("k", "call") == StoredCall("call", "running")
+    one.finish("k", b"the answer")
+    assert other.claim("k", "another call") == StoredCall("call", "done", b"the answer")
     # Whoever has not begun it has nothing to say about it.
-    other.forget("k")
+    other.release("k")
     other.lose("k")
-    assert one.begin("k", "call") == Claimed("call", "done", "the answer")
+    assert one.claim("k", "call") == StoredCall("call", "done", b"the answer")
 
 
-def test_what_did_nothing_is_free_and_what_nobody_knows_stays_so(opened: Callable[..., SharedClaims]) -> None:
+def test_what_did_nothing_is_free_and_what_nobody_knows_stays_so(opened: Callable[..., LeasedKeys]) -> None:
     one, other = opened(), opened()
-    assert one.begin("k", "call") is None
-    one.forget("k")
-    assert other.begin("k", "call") is None
+    assert one.claim("k", "call") is None
+    one.release("k")
+    assert other.claim("k", "call") is None
     other.lose("k")
-    assert one.begin("k", "call") == Claimed("call", "lost")
+    assert one.claim("k", "call") == StoredCall("call", "lost")
 
 
-def test_namespaces_are_apart(url: str) -> None:
-    one, other = claims_at(url, namespace="a"), claims_at(url, namespace="b")
+def test_namespaces_are_apart(place: str) -> None:
+    one, other = keys_at(place, namespace="a"), keys_at(place, namespace="b")
     assert one.instance != other.instance
-    assert one.begin("apart", "call") is other.begin("apart", "call") is None
+    assert one.claim("apart", "call") is other.claim("apart", "call") is None
     one.close()
     other.close()
 
 
-def test_of_many_at_once_one_has_the_key(opened: Callable[..., SharedClaims]) -> None:
+def test_of_many_at_once_one_has_the_key(opened: Callable[..., LeasedKeys]) -> None:
     replicas = [opened() for _ in range(4)]
     with ThreadPoolExecutor(16) as pool:
         for number in range(12):
-            found = list(pool.map(lambda each, key=f"k{number}": each.begin(key, "call"), replicas * 4))
-            assert [each for each in found if each is not None] == [Claimed("call", "running")] * 15
+            found = list(pool.map(lambda each, key=f"k{number}": each.claim(key, "call"), replicas * 4))
+            assert [each for each in found if each is not None] == [StoredCall("call", "running")] * 15
 
 
-def test_what_a_dead_process_began_is_lost_and_never_free(url: str, opened: Callable[..., SharedClaims]) -> None:
+def test_what_a_dead_process_began_is_lost_and_never_free(place: str, opened: Callable[..., LeasedKeys]) -> None:
     namespace = f"dying {next(_names)}"
     begins = (
-        "import os, sys; from failwell.shared import claims_at; "
-        "claims = claims_at(sys.argv[1], namespace=sys.argv[2], lease=0.3); "
-        "print(claims.begin('k', 'call'), flush=True); os._exit(1)"
+        "import os, sys; from places import keys_at; "
+        "claims = keys_at(sys.argv[1], namespace=sys.argv[2], lease=0.3); "
+        "print(claims.claim('k', 'call'), flush=True); os._exit(1)"
     )
-    told = subprocess.run([sys.executable, "-c", begins, url, namespace], stdout=subprocess.PIPE, check=False)
+    told = subprocess.run(
+        [sys.executable, "-c", begins, place, namespace], stdout=subprocess.PIPE, check=False, env=HERE
+    )
     assert told.stdout == b"None\n"
     mine = opened(namespace=namespace)
     until = time.monotonic() + PATIENCE
-    while (found := mine.begin("k", "call")) == Claimed("call", "running") and time.monotonic() < until:
+    while (found := mine.claim("k", "call")) == StoredCall("call", "running") and time.monotonic() < until:
         time.sleep(0.02)
-    assert found == mine.begin("k", "call") == Claimed("call", "lost")
+    assert found == mine.claim("k", "call") == StoredCall("call", "lost")
 
 
 # Takes the key, and pays when it is told to.
 PAYS = """
 import sys
 from pathlib import Path
-from failwell.shared import claims_at
-claims = claims_at(sys.argv[1], namespace=sys.argv[2], lease=0.2, ttl=0.4)
-assert claims.begin("k", "call") is None
+from places import keys_at
+claims = keys_at(sys.argv[1], namespace=sys.argv[2], lease=0.2, ttl=0.4)
+assert claims.claim("k", "call") is None
 print("begun", flush=True)
 sys.stdin.readline()
 Path(sys.argv[3]).open("a").write("paid\\n")
-claims.finish("k", "the answer")
+claims.finish("k", b"the answer")
 print("paid", flush=True)
 """
 
 
 def test_a_frozen_holder_keeps_its_key_past_lease_and_ttl(
-    url: str, opened: Callable[..., SharedClaims], tmp_path: Path
+    place: str, opened: Callable[..., LeasedKeys], tmp_path: Path
 ) -> None:
     namespace, ledger = f"frozen holder {next(_names)}", tmp_path / "ledger"
     mine = opened(namespace=namespace, lease=0.2, ttl=0.4)
-    command = [sys.executable, "-c", PAYS, url, namespace, str(ledger)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+    command = [sys.executable, "-c", PAYS, place, namespace, str(ledger)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=HERE) as holder:
         assert holder.stdout is not None
         assert holder.stdin is not None
         assert holder.stdout.readline() == "begun\n"
         holder.send_signal(signal.SIGSTOP)
         try:
-            assert eventually(lambda: mine.begin("k", "call"), Claimed("call", "lost"))
-            assert mine.begin("answered", "call") is None
-            mine.finish("answered", "answer")
-            assert eventually(lambda: mine.begin("answered", "call"), None)
-            mine._turn()
-            assert mine.begin("k", "call") == Claimed("call", "lost")
+            assert eventually(lambda: mine.claim("k", "call"), StoredCall("call", "lost"))
+            assert mine.claim("answered", "call") is None
+            mine.finish("answered", b"answer")
+            assert eventually(lambda: mine.claim("answered", "call"), None)
+            mine._renew_now()
+            assert mine.claim("k", "call") == StoredCall("call", "lost")
         finally:
             holder.send_signal(signal.SIGCONT)
-        assert eventually(lambda: mine.begin("k", "call"), Claimed("call", "running"))
+        assert eventually(lambda: mine.claim("k", "call"), StoredCall("call", "running"))
         holder.stdin.write("\n")
         holder.stdin.flush()
         assert holder.stdout.readline() == "paid\n"
-        assert mine.begin("k", "call") == Claimed("call", "done", "the answer")
+        assert mine.claim("k", "call") == StoredCall("call", "done", b"the answer")
     assert ledger.read_text() == "paid\n"
 
 
@@ -156,162 +140,164 @@ def eventually(look: Callable[[], object], wanted: object) -> bool:
     return time.monotonic() < until
 
 
-def test_a_running_call_keeps_its_key_past_ttl_without_a_renewal(opened: Callable[..., SharedClaims]) -> None:
+def test_a_running_call_keeps_its_key_past_ttl_without_a_renewal(opened: Callable[..., LeasedKeys]) -> None:
     one, other = opened(lease=0.2, ttl=0.4), opened(lease=0.2, ttl=0.4)
     one._renew = broken  # type: ignore[method-assign]
-    assert one.begin("k", "call") is other.begin("answered", "call") is None
-    other.finish("answered", "answer")
-    assert eventually(lambda: other.begin("answered", "call"), None)
-    other._turn()
-    assert other.begin("k", "call") == Claimed("call", "lost")
+    assert one.claim("k", "call") is other.claim("answered", "call") is None
+    other.finish("answered", b"answer")
+    assert eventually(lambda: other.claim("answered", "call"), None)
+    other._renew_now()
+    assert other.claim("k", "call") == StoredCall("call", "lost")
 
 
-def test_a_renewal_on_its_way_does_not_make_an_ended_call_run_again(opened: Callable[..., SharedClaims]) -> None:
+def test_a_renewal_on_its_way_does_not_make_an_ended_call_run_again(opened: Callable[..., LeasedKeys]) -> None:
     one = opened()
     for key, end in (("finished", one.finish), ("lost", one.lose)):
-        assert one.begin(key, "call") is None
+        assert one.claim(key, "call") is None
         running = dict(one._tokens)
-        end(*(key, "answer")[: 2 if key == "finished" else 1])
+        end(*(key, b"answer")[: 2 if key == "finished" else 1])
         one._renew(running)
-    assert one.begin("finished", "call") == Claimed("call", "done", "answer")
-    assert one.begin("lost", "call") == Claimed("call", "lost")
+    assert one.claim("finished", "call") == StoredCall("call", "done", b"answer")
+    assert one.claim("lost", "call") == StoredCall("call", "lost")
 
 
-def test_a_ttl_below_twice_the_lease_is_refused_at_the_start(url: str) -> None:
+def test_a_ttl_below_twice_the_lease_is_refused_at_the_start() -> None:
     with pytest.raises(ValueError, match=r"^ttl must be at least twice the lease: ttl is 59 seconds, the lease 30\.$"):
-        keys(url, "short", ttl=59)
+        KeysInRedis("redis://localhost", ttl=59)
 
 
-def test_a_lease_is_renewed_while_its_process_lives(opened: Callable[..., SharedClaims]) -> None:
-    one, other = opened(lease=0.3), opened()
+def test_a_lease_is_renewed_while_its_process_lives(opened: Callable[..., LeasedKeys]) -> None:
+    one, other = opened(ttl=0.6, lease=0.3), opened()
     turns: list[dict[str, str]] = []
     renew = one._renew
     one._renew = lambda running: (renew(running), turns.append(running))[0]  # type: ignore[method-assign]
-    assert one.begin("k", "call") is None
+    assert one.claim("k", "call") is None
     until = time.monotonic() + PATIENCE
     while len(turns) < 6 and time.monotonic() < until:
         time.sleep(0.02)
     # Two leases have passed.
     assert turns[-1].keys() == {"k"}
-    assert other.begin("k", "call") == Claimed("call", "running")
+    assert other.claim("k", "call") == StoredCall("call", "running")
 
 
-def test_a_fork_is_another_process(opened: Callable[..., SharedClaims]) -> None:
+def test_a_fork_is_another_process(opened: Callable[..., LeasedKeys]) -> None:
     mine = opened()
-    assert mine.begin("parent", "call") is None
+    assert mine.claim("parent", "call") is None
     child = os.fork()
     if child == 0:
         try:
-            alright = mine.begin("parent", "call") == Claimed("call", "running") and mine.begin("child", "call") is None
+            alright = (
+                mine.claim("parent", "call") == StoredCall("call", "running") and mine.claim("child", "call") is None
+            )
             os._exit(0 if alright else 1)
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    mine.finish("parent", "done")
-    assert mine.begin("parent", "call") == Claimed("call", "done", "done")
+    mine.finish("parent", b"done")
+    assert mine.claim("parent", "call") == StoredCall("call", "done", b"done")
 
 
 def broken(*_: Any, **__: Any) -> Any:
     raise StoreUnusable("away")
 
 
-def test_a_claim_whose_answer_was_lost_is_given_back(opened: Callable[..., SharedClaims]) -> None:
+def test_a_claim_whose_answer_was_lost_is_given_back(opened: Callable[..., LeasedKeys]) -> None:
     mine, other = opened(), opened()
-    begin = mine._begin
+    claim = mine._claim
 
     def unheard(*given: Any) -> Any:
-        begin(*given)
+        claim(*given)
         raise StoreUnusable("the answer was lost")
 
-    mine._begin = unheard  # type: ignore[method-assign]
+    mine._claim = unheard  # type: ignore[method-assign]
     with pytest.raises(StoreUnusable):
-        mine.begin("k", "call")
-    assert other.begin("k", "call") == Claimed("call", "running")
-    mine._turn()
-    assert other.begin("k", "call") is None
+        mine.claim("k", "call")
+    assert other.claim("k", "call") == StoredCall("call", "running")
+    mine._renew_now()
+    assert other.claim("k", "call") is None
     # It is taken back more than once, and what others have claimed meanwhile is theirs.
-    mine._turn()
-    assert mine._owed
-    mine._turn()
-    assert not mine._owed
-    assert opened().begin("k", "call") == Claimed("call", "running")
+    mine._renew_now()
+    assert mine._unsent
+    mine._renew_now()
+    assert not mine._unsent
+    assert opened().claim("k", "call") == StoredCall("call", "running")
 
 
-def test_an_answer_that_could_not_be_kept_is_kept_later(opened: Callable[..., SharedClaims]) -> None:
+def test_an_answer_that_could_not_be_kept_is_kept_later(opened: Callable[..., LeasedKeys]) -> None:
     mine, other = opened(), opened()
-    assert mine.begin("k", "call") is None
+    assert mine.claim("k", "call") is None
     end = mine._end
     mine._end = broken  # type: ignore[method-assign]
     with pytest.raises(StoreUnusable):
-        mine.finish("k", "the answer")
+        mine.finish("k", b"the answer")
     mine._end = end  # type: ignore[method-assign]
-    assert other.begin("k", "call") == Claimed("call", "running")
-    mine._turn()
-    assert other.begin("k", "call") == Claimed("call", "done", "the answer")
+    assert other.claim("k", "call") == StoredCall("call", "running")
+    mine._renew_now()
+    assert other.claim("k", "call") == StoredCall("call", "done", b"the answer")
 
 
 def test_nobody_waits_twice_for_a_store_that_is_frozen(redis_here: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("failwell.shared.in_redis.PATIENCE", 0.1)
-    monkeypatch.setattr("failwell.shared.claims._SLOW", 0.05)
-    monkeypatch.setattr("failwell.shared.claims._LOOK", 0.05)
-    claims = claims_at(redis_here.url, namespace=f"frozen {next(_names)}")
+    monkeypatch.setattr("failwell.idempotency.keys_in_redis.TIMEOUT", 0.1)
+    monkeypatch.setattr("failwell.idempotency.leased_keys._SLOW", 0.05)
+    monkeypatch.setattr("failwell.idempotency.leased_keys._LOOK", 0.05)
+    claims = KeysInRedis(redis_here.url, namespace=f"frozen {next(_names)}")
     assert redis_here.process is not None
     redis_here.process.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(StoreUnusable):
-            claims.begin("k", "call")
-        assert claims.is_stuck
+            claims.claim("k", "call")
+        assert claims._frozen
         with monkeypatch.context() as patched:
-            patched.setattr(claims, "_begin", lambda *_: pytest.fail("somebody waits"))
+            patched.setattr(claims, "_claim", lambda *_: pytest.fail("somebody waits"))
             with pytest.raises(StoreUnusable, match="Timeout reading from socket"):
-                claims.begin("other", "call")
+                claims.claim("other", "call")
     finally:
         redis_here.process.send_signal(signal.SIGCONT)
     while claims.problem() is not None:
         pass
-    assert claims.begin("k", "call") is None
+    assert claims.claim("k", "call") is None
     claims.close()
 
 
 def test_redis_killed_and_brought_back_knows_what_had_begun(redis_here: Redis) -> None:
-    claims = claims_at(redis_here.url, namespace="killed")
-    assert claims.begin("k", "call") is None
+    claims = KeysInRedis(redis_here.url, namespace="killed")
+    assert claims.claim("k", "call") is None
     redis_here.kill()
     try:
         with pytest.raises(StoreUnusable, match=r"^redis://127\.0\.0\.1:\d+ does not answer: "):
-            claims.begin("other", "call")
+            claims.claim("other", "call")
         with pytest.raises(StoreUnusable):
-            claims.finish("k", "the answer")
+            claims.finish("k", b"the answer")
     finally:
         redis_here.start()
-    claims._turn()
-    assert claims.begin("k", "call") == Claimed("call", "done", "the answer")
+    claims._renew_now()
+    assert claims.claim("k", "call") == StoredCall("call", "done", b"the answer")
     claims.close()
 
 
 def test_a_redis_that_was_emptied_is_another_one(redis_here: Redis) -> None:
-    claims = claims_at(redis_here.url, namespace="emptied")
-    assert claims.begin("k", "call") is None
+    claims = KeysInRedis(redis_here.url, namespace="emptied")
+    assert claims.claim("k", "call") is None
     before = claims.instance
     redis_here.client().flushall()
     with pytest.raises(StoreUnusable, match="emptied"):
-        claims.begin("k", "call")
+        claims.claim("k", "call")
     assert claims.instance != before
-    assert claims.begin("k", "call") is None
+    assert claims.claim("k", "call") is None
     claims.close()
 
 
 def test_a_redis_that_does_not_write_down_each_change_is_another_one_after_a_crash(tmp_path: Path) -> None:
     with running_redis(tmp_path, "--appendonly", "no") as server:
-        claims = claims_at(server.url)
+        claims = KeysInRedis(server.url)
         server.client().save()
-        assert claims.begin("k", "call") is None
-        claims.finish("k", "the answer")
+        assert claims.claim("k", "call") is None
+        claims.finish("k", b"the answer")
         before = claims.instance
         server.kill()
         server.start()
         with pytest.raises(StoreUnusable, match="emptied"):
-            claims.begin("k", "call")
+            claims.claim("k", "call")
         assert claims.instance != before
         assert claims.former == (before,)
         claims.close()
@@ -323,7 +309,7 @@ def test_a_redis_that_forgets_is_refused(redis_here: Redis) -> None:
         db.config_set("maxmemory-policy", "allkeys-lru")
         try:
             with pytest.raises(StoreUnusable, match="set it to noeviction"):
-                claims_at(redis_here.url)
+                KeysInRedis(redis_here.url)
         finally:
             db.config_set("maxmemory", "0")
 
@@ -335,12 +321,11 @@ def test_a_redis_that_forgets_is_refused(redis_here: Redis) -> None:
         ("postgresql://u:hunter2@127.0.0.1:1/x", r"postgresql://127\.0\.0\.1/x cannot be used: "),
         ("postgresql://[", "cannot read the URL of the store"),
         ("mysql://x", "a shared store is redis://"),
-        ("keys.db", "a shared store is redis://"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_one_line_without_its_password(url: str, words: str) -> None:
     with pytest.raises(StoreUnusable, match=words) as caught:
-        claims_at(url)
+        open_store(url)
     assert "hunter2" not in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -368,10 +353,11 @@ def bank(store: Any, ledger: list[str], gate: asyncio.Event) -> MCPServer:
 KEYED = {names.IDEMPOTENCY_KEY: "a key of the agent's"}
 
 
-def test_two_replicas_that_get_the_same_key_at_once_pay_once(url: str) -> None:
+def test_two_replicas_that_get_the_same_key_at_once_pay_once(place: str) -> None:
     namespace = f"replicas {next(_names)}"
-    one, other = keys(url, namespace), keys(url, namespace)
+    one, other = keys_at(place, namespace=namespace), keys_at(place, namespace=namespace)
     assert isinstance(one, KeyStore)
+    assert isinstance(one, HoldStore)
     ledger: list[str] = []
 
     async def story() -> None:
@@ -464,27 +450,18 @@ def test_while_the_store_is_away_keyed_calls_are_refused_and_others_are_made(tmp
         store.close()
 
 
-def test_answers_are_kept_for_their_time(url: str) -> None:
-    store = keys(url, f"ttl {next(_names)}", ttl=0.3, lease=0.1)
-
-    async def story() -> None:
-        assert await store.begin("k", "call") is None
-        await store.finish("k", "answer")
-        kept = await store.begin("k", "call")
-        assert kept in (Kept("call", "answer"), None)
-        until = time.monotonic() + PATIENCE
-        while kept is not None and time.monotonic() < until:
-            await asyncio.sleep(0.02)
-            kept = await store.begin("k", "call")
-        assert kept is None
-
-    asyncio.run(story())
-    store.close()
+def test_answers_are_kept_for_their_time(opened: Callable[..., LeasedKeys]) -> None:
+    store = opened(ttl=0.3, lease=0.1)
+    assert store.claim("k", "call") is None
+    store.finish("k", b"answer")
+    assert store.claim("k", "call") in (StoredCall("call", "done", b"answer"), None)
+    store.release("k")
+    assert eventually(lambda: store.claim("k", "call"), None)
 
 
-def test_two_relays_share_their_keys(url: str, tmp_path: Path) -> None:
+def test_two_relays_share_their_keys(place: str, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
-    options = ("--state", url)
+    options = ("--state", place)
     params = {"name": "pay_invoice", "arguments": {"id": "i1"}, "_meta": KEYED}
     with Wrapped(ledger, *options) as one, Wrapped(ledger, *options) as other:
         first = one.ask(1, "tools/call", params)

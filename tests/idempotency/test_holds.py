@@ -6,7 +6,7 @@ import itertools
 import logging
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,16 @@ import pytest
 from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 from mcp.server.auth.settings import AuthSettings
+from places import keys_at
 
 import failwell as fw
 import failwell.server
 from databases import Redis
+from failwell.idempotency import SharedHold, open_store
+from failwell.idempotency.leased_keys import LeasedKeys
 from failwell.model import Effect
-from failwell.recovery import Hold, SharedHold
+from failwell.recovery import Hold
 from failwell.relay import RelayOptions, app
-from failwell.relay.state import keys_at
-from failwell.server import KeysInPostgres, KeysInRedis
-from failwell.shared import SharedClaims, claims_at
 
 sys.path.append(str(Path(__file__).parents[1] / "relay"))
 from served import serving
@@ -34,14 +34,6 @@ MODERN = "2026-07-28"
 HELD = "was not run again: the call before may have been done already."
 PAY = ("pay", {"id": "inv_1"})
 _numbers = itertools.count()
-
-
-@pytest.fixture
-def opened(url: str) -> Iterator[Callable[[], SharedClaims]]:
-    """Another process's way to the store, each time."""
-    namespace = f"holds {next(_numbers)}"
-    with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(claims_at(url, namespace=namespace)))
 
 
 def fail(hold: Hold, effect: str | None, call: tuple[str, dict[str, str]] = PAY) -> None:
@@ -58,7 +50,7 @@ def found(hold: Hold, call: tuple[str, dict[str, str]] = PAY) -> Effect | str | 
     ("effect", "after_write", "after_look"), [("unknown", "unknown", "free"), (None, "free", "free")]
 )
 def test_what_one_has_in_doubt_all_hold_until_the_agent_has_looked_anywhere(
-    opened: Callable[[], SharedClaims], effect: str | None, after_write: str, after_look: str
+    opened: Callable[[], LeasedKeys], effect: str | None, after_write: str, after_look: str
 ) -> None:
     one, other, stranger = (SharedHold(300, opened(), scope) for scope in ("ann", "ann", "bob"))
     began = time.monotonic()
@@ -75,7 +67,7 @@ def test_what_one_has_in_doubt_all_hold_until_the_agent_has_looked_anywhere(
     assert (found(one), found(other)) == (after_look, after_look)
 
 
-def test_the_users_yes_at_one_ends_it_at_all_and_so_does_time(opened: Callable[[], SharedClaims]) -> None:
+def test_the_users_yes_at_one_ends_it_at_all_and_so_does_time(opened: Callable[[], LeasedKeys]) -> None:
     one, other = (SharedHold(300, opened(), "ann") for _ in range(2))
     fail(one, "unknown")
     assert found(other) == "unknown"
@@ -84,12 +76,12 @@ def test_the_users_yes_at_one_ends_it_at_all_and_so_does_time(opened: Callable[[
     short, late = (SharedHold(0.2, opened(), "eve") for _ in range(2))
     fail(short, "unknown")
     until = time.monotonic() + 30
-    while found(late) != "free" and time.monotonic() < until:
-        pass
+    while (found(short), found(late)) != ("free", "free") and time.monotonic() < until:
+        time.sleep(0.01)
     assert (found(short), found(late)) == ("free", "free")
 
 
-def test_a_failure_after_a_look_on_its_way_is_held(opened: Callable[[], SharedClaims]) -> None:
+def test_a_failure_after_a_look_on_its_way_is_held(opened: Callable[[], LeasedKeys]) -> None:
     """The look at one ends what it knew of, not what came meanwhile."""
     one, other = (SharedHold(300, opened(), "ann") for _ in range(2))
     fail(one, "unknown")
@@ -99,7 +91,7 @@ def test_a_failure_after_a_look_on_its_way_is_held(opened: Callable[[], SharedCl
     assert found(other) == "unknown"
 
 
-def test_zero_turns_it_off(opened: Callable[[], SharedClaims]) -> None:
+def test_zero_turns_it_off(opened: Callable[[], LeasedKeys]) -> None:
     hold = SharedHold(0, opened(), "ann")
     fail(hold, "unknown")
     assert found(hold) == "free"
@@ -108,11 +100,11 @@ def test_zero_turns_it_off(opened: Callable[[], SharedClaims]) -> None:
 def test_while_the_store_is_away_each_holds_what_it_saw_and_says_so_once(
     redis_here: Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with closing(claims_at(redis_here.url)) as claims, closing(claims_at(redis_here.url)) as others:
+    with closing(keys_at(redis_here.url)) as claims, closing(keys_at(redis_here.url)) as others:
         one, other = SharedHold(300, claims, "away"), SharedHold(300, others, "away")
         redis_here.kill()
         try:
-            with caplog.at_level(logging.WARNING, "failwell.shared"):
+            with caplog.at_level(logging.WARNING, "failwell.idempotency"):
                 fail(one, "unknown")
                 assert (found(one), found(other)) == ("unknown", "free")
             lines = [record.getMessage() for record in caplog.records]
@@ -127,7 +119,7 @@ def test_while_the_store_is_away_each_holds_what_it_saw_and_says_so_once(
 
 
 def test_no_argument_is_kept(redis_here: Redis) -> None:
-    with closing(claims_at(redis_here.url, namespace="discreet")) as claims:
+    with closing(keys_at(redis_here.url, namespace="discreet")) as claims:
         fail(SharedHold(300, claims, "ann"), "unknown", ("pay", {"id": "canary-91"}))
     client = redis_here.client()
     notes = [client.hgetall(key) for key in client.keys("*hold:*")]
@@ -180,11 +172,11 @@ def call(url: str, who: str, tool: str, id: str) -> str:
     return str(answer["result"]["content"][0]["text"])
 
 
-def test_replicas_hold_a_write_of_a_login_wherever_its_calls_go(url: str) -> None:
-    kind, namespace = KeysInRedis if url.startswith("redis") else KeysInPostgres, f"bank {next(_numbers)}"
+def test_replicas_hold_a_write_of_a_login_wherever_its_calls_go(place: str) -> None:
+    namespace = f"bank {next(_numbers)}"
     paid: list[str] = []
     with ExitStack() as stack:
-        stores = [stack.enter_context(closing(kind(url, namespace=namespace))) for _ in range(2)]
+        stores = [stack.enter_context(closing(keys_at(place, namespace=namespace))) for _ in range(2)]
         one, other = (stack.enter_context(serving(bank(store, paid))) for store in stores)
         assert "may have been done already" in call(one, "ann", "pay_invoice", "inv_1")
         assert call(other, "ann", "pay_invoice", "inv_1") == (
@@ -215,7 +207,7 @@ def test_relays_hold_a_write_of_a_login_wherever_its_calls_go(redis_here: Redis)
         upstream = stack.enter_context(serving(server.streamable_http_app(json_response=True)))
         relays = []
         for _ in range(2):
-            keys = stack.enter_context(closing(keys_at(redis_here.url)))
+            keys = stack.enter_context(closing(open_store(redis_here.url)))
             options = RelayOptions(keys=keys)
             relay = app(upstream, options=options, tokens=("ann-token-123456", "bob-token-123456"))
             relays.append(stack.enter_context(serving(relay)))

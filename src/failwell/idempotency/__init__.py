@@ -1,0 +1,80 @@
+"""Idempotency keys, and writes in doubt: what is known of a call that is made again, in one store.
+
+In memory, in a SQLite file, in Redis or Valkey, or in PostgreSQL. `install(idempotency=…)` and `failwell wrap --state`
+use the same stores.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from failwell.packages import bring
+
+from .store import DAY as DAY
+from .store import HoldStore as HoldStore
+from .store import KeysInMemory, KeyStore, StoredCall, StoreUnusable
+from .store import hash_of as hash_of
+from .store import is_key as is_key
+
+if TYPE_CHECKING:
+    from .cached_keys import CachedKeys as CachedKeys
+    from .holds import SharedHold as SharedHold
+    from .holds import shared_hold as shared_hold
+    from .keys_in_postgres import KeysInPostgres
+    from .keys_in_redis import KeysInRedis
+    from .keys_on_disk import KeysOnDisk
+
+# Each needs packages, or time to load, that those who do not use it have no need of.
+_LAZY: Final = {
+    "CachedKeys": ".cached_keys",
+    "KeysInPostgres": ".keys_in_postgres",
+    "KeysInRedis": ".keys_in_redis",
+    "KeysOnDisk": ".keys_on_disk",
+    "SharedHold": ".holds",
+    "shared_hold": ".holds",
+}
+_EXTRAS: Final = {"KeysInRedis": "redis", "KeysInPostgres": "postgres"}
+_SCHEMES: Final = {
+    **dict.fromkeys(("redis", "rediss", "unix", "valkey", "valkeys"), "KeysInRedis"),
+    **dict.fromkeys(("postgres", "postgresql"), "KeysInPostgres"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in _EXTRAS:
+        module = bring(f"{__name__}{_LAZY[name]}", f"failwell.server.{name}", _EXTRAS[name])
+    else:
+        module = import_module(_LAZY[name], __name__)
+    value = globals()[name] = getattr(module, name)
+    return value
+
+
+def open_store(place: str | None, *, namespace: str = "keys") -> KeysInMemory | KeysOnDisk | CachedKeys:
+    """The store at a place: in memory, in a file, or under a URL.
+
+    What is under a URL is cached, so that a process knows its own calls even while the store is away.
+    """
+    if place is None:
+        return KeysInMemory()
+    if not place.strip():
+        raise StoreUnusable("the place of the keys is empty; name a file, or the URL of a store")
+    if "://" not in place:
+        from .keys_on_disk import KeysOnDisk
+
+        return KeysOnDisk(place, namespace=namespace)
+    kind = _SCHEMES.get(place.partition("://")[0].lower())
+    if kind is None:
+        raise StoreUnusable("a shared store is redis://…, rediss://…, unix://… or postgresql://…")
+    from .cached_keys import CachedKeys as CachedKeys
+    from .holds import SharedHold as SharedHold
+    from .holds import shared_hold as shared_hold
+
+    return CachedKeys(__getattr__(kind)(place, namespace=namespace))
+
+
+__all__ = ["KeyStore", "StoredCall", "KeysInMemory", "KeysOnDisk", "KeysInRedis", "KeysInPostgres", "StoreUnusable"]
+# Exported to the other packages of Failwell only; not part of the public API.
+_INTERNAL = ("DAY", "CachedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key", "open_store")

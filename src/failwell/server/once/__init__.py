@@ -1,1 +1,0 @@
-"""A keyed call is done once: the answer that was given, and where it is kept."""
