@@ -161,9 +161,6 @@ def test_detail_named_like_a_contract_key_neither_leaks_nor_is_lost(format: str,
     [
         ("typed", {"failwell": "mine"}, "data"),
         ("v1", {"failwell": "mine"}, "details"),
-        ("jsonrpc", {"retry_after": 30}, "data"),
-        ("jsonrpc", {"suggestion": "Not the author's."}, "data"),
-        ("jsonrpc", {"recovery_strategy": "retry_with_backoff"}, "data"),
     ],
 )
 def test_detail_named_like_a_contract_key_goes_under_failwell(format: str, details: dict[str, Any], place: str) -> None:

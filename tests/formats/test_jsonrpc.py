@@ -356,3 +356,48 @@ def test_a_code_that_looks_like_the_number_zero_is_only_a_code(code: str) -> Non
     found = fw.parse(fw.render(fw.ToolError("m", code=code), "jsonrpc"))
     assert isinstance(found, fw.ToolError)
     assert (found.format, found.code) == ("jsonrpc", code)
+
+
+@pytest.mark.checklist(290, 442)
+@pytest.mark.parametrize(
+    ("details", "own"),
+    [
+        ({"retry_after": 30}, {"retry_after": 5}),
+        ({"suggestion": "Not the author's."}, {"suggestion": "The author's."}),
+        ({"recovery_strategy": "user_action_required", "suggestion": "Ask."}, {"strategy": "report_and_abort"}),
+        ({"tool_tier": "advanced"}, {"tier": "fundamental"}),
+        ({"next_steps": ["Ask."]}, {"next_steps": ["Stop."]}),
+        ({"alternatives": [{"tool": "registry/list"}]}, {"actions": ["registry/get"]}),
+        ({"field": "ip", "value": "1.2.3", "expected": "IPv4"}, {"fields": [{"path": "name", "message": "Required"}]}),
+        ({"errors": [{"field": "a", "message": "m"}, {"field": "b", "message": "n"}]}, {"fields": ["c"]}),
+    ],
+    ids=lambda value: next(iter(value)),
+)
+def test_detail_named_like_a_field_of_the_contract_stands_in_its_place(
+    details: dict[str, Any], own: dict[str, Any]
+) -> None:
+    alone = fw.ToolError("m", code="FORBIDDEN", details=details)
+    data = json.loads(fw.render(alone, "jsonrpc"))["data"]
+    assert {name: data[name] for name in details} == details
+    assert fw.parse(fw.render(alone, "jsonrpc", carry=True)) == alone
+    both = fw.ToolError("m", code="FORBIDDEN", details=details, **own)
+    (first, *_) = details
+    assert json.loads(fw.render(both, "jsonrpc"))["data"].get(first) != details[first]
+    assert fw.parse(fw.render(both, "jsonrpc", carry=True)) == both
+
+
+def test_no_detail_invites_a_call_that_may_have_been_done() -> None:
+    details = {"retry_after": 30, "recovery_strategy": "retry_with_backoff", "suggestion": "Try again."}
+    data = json.loads(fw.render(fw.Transient("m", effect="unknown", details=details), "jsonrpc"))["data"]
+    assert "retry_after" not in data
+    assert data["recovery_strategy"] == "user_action_required"
+    assert "may have been done already" in data["suggestion"]
+
+
+@pytest.mark.checklist(250, 446)
+def test_one_problem_is_a_list_of_one_too() -> None:
+    error = fw.Invalid("limit is missing.", fields=[{"path": "limit", "message": "Required", "expected": "A number"}])
+    data = json.loads(fw.render(error, "jsonrpc"))["data"]
+    assert (data["field"], data["expected"]) == ("limit", "A number")
+    assert data["errors"] == [{"field": "limit", "message": "Required"}]
+    assert fw.losses(error, "jsonrpc") == ()

@@ -95,7 +95,7 @@ def test_requests_that_have_no_result_carry_the_contracts_keys() -> None:
 @pytest.mark.checklist(226, 246)
 def test_an_unknown_tool_carries_the_contracts_keys() -> None:
     error = answered(made(unknown_tool="protocol"), "system/get-overveiw")
-    assert error.code == -32602
+    assert error.code == -32601
     assert (error.data["mcp_error_code"], error.data["suggestion"]) == (
         "UNKNOWN_TOOL",
         "Did you mean 'system/get-overview'?",

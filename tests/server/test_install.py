@@ -142,8 +142,11 @@ def test_what_only_looks_like_a_server_is_refused_as_it_was(name: str, parts: di
         ({"extra": "ignore"}, "There is no extra 'ignore'; use one of: auto, reject, warn, allow."),
         ({"unknown_tool": "x"}, "There is no unknown_tool 'x'"),
         ({"skip": "tool"}, "skip is a collection of names"),
-        ({"protocol": "NOT_FOUND"}, "protocol is a collection of names"),
-        ({"protocol": [404]}, "protocol is a collection of names of codes, such as ['UNAUTHORIZED'], not list."),
+        ({"protocol": "NOT_FOUND"}, "protocol is 'all', or a collection of names"),
+        (
+            {"protocol": [404]},
+            "protocol is 'all', or a collection of names of codes, such as ['UNAUTHORIZED'], not list.",
+        ),
         ({"protocol_numbers": -32042}, "protocol_numbers is a collection of numbers, such as [-32042], not -32042."),
         ({"rules": [1]}, "rules are lists by tool, such as {'search': [limit(concurrency=2)]}, not list."),
         ({"rules": {"a": [1]}}, "rules['a'] is a list of rules, such as [limit(concurrency=2)]."),

@@ -24,7 +24,7 @@ from .results import (
     unplaced_details,
 )
 from .table import FORMATS
-from .text import next_action, usual_action, wait_step
+from .text import next_action, reasons, usual_action, wait_step
 from .wire import OBJECT, Format, Outcome, is_number, pretty, read_json, whole
 
 __all__ = [
@@ -61,6 +61,7 @@ __all__ = [
     "parse",
     "pretty",
     "read_json",
+    "reasons",
     "render",
     "schema",
     "success",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -77,9 +78,11 @@ _READ: Final[dict[str, tuple[str, Callable[[Json], bool]]]] = {
     "suggestions": ("next_steps", is_texts),
     "alternatives": ("actions", is_objects),
 }
-_OWN: Final = frozenset(
-    {*_READ, "mcp_error_code", "details", "field", "value", "expected", "options", "errors", "_debug_details"}
-)
+_OF_FIELD: Final = ("field", "value", "expected", "options", "errors")
+_OWN: Final = frozenset({*_READ, "mcp_error_code", "details", *_OF_FIELD, "_debug_details"})
+_PLACED: Final = {name: field for name, (field, _) in _READ.items()} | dict.fromkeys(_OF_FIELD, "fields")
+# What would have a call made again that may have been done.
+_INVITING: Final = frozenset({"strategy", "suggestion", "retry_after", "fields"})
 
 
 def dump(
@@ -96,6 +99,7 @@ def dump(
         raise ValueError("A JSON-RPC error number is an integer.")
     if not isinstance(era, str) or not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
+    error = stated(error)
     said: dict[str, Json] = {}
     # A client that reads no strategy would look the number up, and find nothing about a call that may have been done.
     insisted = actionable or error.given("strategy") or error.effect in IN_DOUBT
@@ -114,7 +118,7 @@ def dump(
     if error.actions:
         said["alternatives"] = [action.to_dict() for action in error.actions]
     # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
-    context = spread(error, _OWN if "field" in said else _OWN - {"value", "expected", "options"})
+    context = spread(error, _OWN if "field" in said or "errors" in said else _OWN - {"value", "expected", "options"})
     for name in ("device_id", "routeros_error"):
         if name in context and not isinstance(context[name], str):
             context[name] = as_text(context[name])
@@ -138,14 +142,33 @@ def dump(
     return {"code": on_wire(number, error, era), "message": _label(error, number), "data": data}
 
 
+def stated(error: ToolError) -> ToolError:
+    """The error with the details that are named as fields of the contract in these fields, where it has no value of its
+    own there."""
+    taken = _INVITING if error.effect in IN_DOUBT else frozenset[str]()
+    free = {
+        name: value
+        for name, value in error.details.items()
+        if (field := _PLACED.get(name)) is not None and field not in taken and not error.given(field)
+    }
+    left = dict(free)
+    if not (found := _fields_in(left)):
+        return error
+    used = free.keys() - left.keys()
+    return error.replace(**found, details={name: each for name, each in error.details.items() if name not in used})
+
+
+def shifted(number: int, era: str) -> int:
+    """A number as it may leave, where the protocol keeps the contract's range for itself."""
+    return number + SHIFT if era >= MODERN_ERA and -32099 <= number <= -32000 else number
+
+
 def on_wire(number: int | None, error: ToolError, era: str) -> int:
     """The number that may leave: outside the range the protocol keeps for itself, where it keeps one."""
     wanted = number if number is not None else _NUMBERED_BY_HAND.get(error.code or "") or number_of(error)
     if error.info is None and number is None and (wire := _own_number(error.code)) is not None:
         wanted = wire
-    if era >= MODERN_ERA and -32099 <= wanted <= -32000 and not (number is not None and wanted in _SPECIFIED):
-        return wanted + SHIFT
-    return wanted
+    return wanted if number is not None and wanted in _SPECIFIED else shifted(wanted, era)
 
 
 @cache
@@ -182,7 +205,9 @@ def _problems(fields: tuple[FieldError, ...]) -> dict[str, Json]:
             said["value"] = one.sent
         if one.expected:
             said["expected"] = one.expected
-        return said | _choice(one)
+        said |= _choice(one)
+        # The contract's client looks for a list, also of one.
+        return said | ({"errors": [{"field": one.name, "message": one.message}]} if one.message else {})
     found = [{"field": each.name, "message": each.message, **_choice(each)} for each in fields]
     return {"errors": found} if found else {}
 
@@ -263,11 +288,7 @@ def _load(data: Mapping[str, Any]) -> ToolError:
     fields: dict[str, Any] = {"code": code, "debug": context.pop("_debug_details", None)}
     if details is not None and isinstance(message, str):
         fields["title"] = message
-    if "field" in context or "errors" in context:
-        fields["fields"] = _load_problems(context)
-    for name, (field, fits) in _READ.items():
-        if name in context and fits(context[name]):
-            fields.setdefault(field, context.pop(name))
+    fields |= _fields_in(context)
     fields["details"] = context
     error = build(
         "jsonrpc",
@@ -302,6 +323,17 @@ def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     return own.kind if own else None
 
 
+def _fields_in(context: dict[str, Json]) -> dict[str, Any]:
+    """The fields of an error that the contract's keys are; these are taken out."""
+    fields: dict[str, Any] = {}
+    if ("field" in context or "errors" in context) and (problems := _load_problems(context)):
+        fields["fields"] = problems
+    for name, (field, fits) in _READ.items():
+        if name in context and field not in fields and fits(context[name]):
+            fields[field] = context.pop(name)
+    return fields
+
+
 def _load_problems(context: dict[str, Json]) -> tuple[FieldError, ...]:
     if is_objects(errors := context.get("errors")):
         problems = []
@@ -313,6 +345,10 @@ def _load_problems(context: dict[str, Json]) -> tuple[FieldError, ...]:
                 problems.append(found)
         else:
             del context["errors"]
+            if len(problems) == 1 and context.get("field") == problems[0].name:
+                # Said twice: for programs that look for a list, and in full.
+                (whole,) = _load_problems(context)
+                problems = [replace(whole, message=problems[0].message)]
             return tuple(problems[:MAX_ITEMS])
     if is_text(context.get("field")):
         name = context.pop("field")
@@ -375,8 +411,9 @@ FORMAT: Final = Format(
     ),
     bare=load_bare,
     attaches=True,
+    room="data",
     worded="number",
     own_words=frozenset({"strategy"}),
     question={"number": -32602},
-    again=Form(ruled=frozenset({"RATE_LIMITED", "TIMEOUT", "DEVICE_UNREACHABLE"}), first_delay=60.0),
+    again=Form(ruled=frozenset({"RATE_LIMITED", "TIMEOUT", "DEVICE_UNREACHABLE"}), plans=True, first_delay=60.0),
 )

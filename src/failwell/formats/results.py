@@ -133,14 +133,18 @@ def as_result(
     output_schema: bool = False,
     meta: bool = True,
     prefix: str = "",
+    form: dict[str, Json] | None = None,
     **options: Any,
 ) -> dict[str, Json]:
-    """`to_result` for an outcome that has been guarded; `words` is what people read, where it is known by now."""
+    """`to_result` for an outcome that has been guarded; `words` is what people read, and `form` the object of the
+    format, where they are known by now."""
     spec = _spec(format, options)
     if "era" in spec.options:
         options.setdefault("era", era)
-    if spec.prose and words is not None:
-        wire: Json = words
+    if form is not None:
+        wire: Json = form
+    elif spec.prose and words is not None:
+        wire = words
     else:
         wire = _wire(outcome, spec, carry, options)
     if words is None:

@@ -106,6 +106,13 @@ def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
     return [_sentence(message), *(each for each in problems if each.casefold().rstrip(".") not in spoken)]
 
 
+def reasons(error: ToolError) -> str:
+    """The message of an error, or, where it is our own about wrong arguments, what is wrong with each of them."""
+    if not error.fields or _OWN_MESSAGE.fullmatch(error.message) is None:
+        return error.message
+    return _joined(_reasons(error, [ordered(each) for each in error.fields]))
+
+
 def _is_told(error: ToolError, problem: FieldError) -> bool:
     """Whether the message says of an argument all there is to say."""
     return problem.rule == "required" and missing_field(error.code, uncited(error.message)) == problem.name

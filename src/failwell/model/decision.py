@@ -37,6 +37,8 @@ class Form:
     """Whether the contract has the user act wherever it says that the call is not to be made again."""
     relayed: bool = False
     """Whether it is said by a server that has looked at its tool, so that being quoted is no mere word on the way."""
+    plans: bool = False
+    """Whether the form says by a strategy what to do, so that nothing else is to be made of its kind."""
     first_delay: float | None = None
     """The first wait in seconds, if the contract names one."""
 
@@ -268,6 +270,8 @@ def _wanted(error: ToolError) -> Next:
     strategy, kind = error.strategy, error.kind
     if strategy is not STRATEGY_OF_KIND[kind]:
         wanted = _BY_STRATEGY[strategy]
+    elif form_of(error.format).plans:
+        wanted = _BY_STRATEGY[strategy] if kind is _CONFLICT else _BY_KIND[kind]
     elif kind is _CONFLICT and not error.conflicts:
         wanted = _plain_conflict(error)
     else:

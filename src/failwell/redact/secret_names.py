@@ -39,7 +39,7 @@ _TAILS: Final = (
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
     "aes rsa storage subscription app application session functions preshared unseal fcm decryption validation wifi "
-    "wallet fernet integration instrumentation sec crypt cipher encrypt decrypt enc".split()
+    "wallet fernet integration instrumentation sec crypt cipher encrypt decrypt enc authentication md static".split()
 )
 _PAIRS: Final = frozenset(
     tuple(pair.split())
@@ -143,7 +143,7 @@ def _is_secret(name: str, query: bool) -> bool:
         return True
     if not words or words[0] in _QUESTIONS:
         return False
-    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    last, before = words[-1], next((word for word in words[-2::-1] if not word.isdigit()), "")
     if last in _PLURALS:
         last = last[:-1]
     if words[0] in _ACTIONS and last in _ACTED_ON:

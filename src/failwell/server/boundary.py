@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from operator import is_
@@ -18,7 +17,7 @@ from typing import Any, ClassVar, Final
 # Needed when arguments are checked: who lacks it should hear so at once, and not in the middle of a call.
 import jsonschema_rs  # noqa: F401
 
-from failwell.formats import META_KEY, MODERN_ERA, Outcome
+from failwell.formats import META_KEY, MODERN_ERA, Outcome, is_structured, jsonrpc
 from failwell.model import (
     IN_DOUBT,
     Action,
@@ -35,17 +34,17 @@ from failwell.model import (
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
 from failwell.readers import Checks, from_schema, unknown_tool
 from failwell.recovery import leaves_in_doubt
-from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed, protocol_error
+from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
 from .declared_failures import said_of
 from .exception_reader import Reader, identified
 from .extras import IGNORED
 from .holding import Holds, confirm
 from .idempotent_calls import IdempotentCalls, key_of
-from .options import Options
+from .options import PROTOCOL_NUMBERS, Options
 from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
-from .renderer import Renderer
+from .renderer import Renderer, without_secrets
 from .replies import envelope_in, enveloped, remarked
 from .served_call import (
     URL_ELICITATION,
@@ -293,7 +292,7 @@ class Boundary:
             # In the form of a contract: it is read and written down, and told to programs, too.
             own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
             failed = self.reader.read(own, tool, call.arguments)
-            about = call.outcome = self.write_down(failed, call.request_id)
+            about = call.outcome = self.write_down(failed, call.request_id, call.era)
             if self.options.wire.get("meta", True):
                 told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
             self._observe(call, tool, about if isinstance(about, ToolError) else None)
@@ -363,6 +362,8 @@ class Boundary:
         if outcome.tool == failed.tool.name != call.tool:
             # Mounted, it has another name for whoever calls it.
             outcome = outcome.replace(tool=call.tool)
+        if call.tier is not None and outcome.tier is None and self.renderer.form == jsonrpc.FORMAT.name:
+            outcome = outcome.replace(tier=call.tier)
         if outcome.effect in IN_DOUBT and outcome.verify is None and (check := await self._check_of(call)) is not None:
             outcome = outcome.replace(verify=check)
         await self._hold(call, outcome, failed.tool)
@@ -451,29 +452,29 @@ class Boundary:
         return self.reader.read(exc, tool, arguments, **how)
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
-        """Whether the error stays one of the protocol's. A page to visit has no number of its own any more."""
+        """Whether the error is between client and server, and no failure of a tool. A page to visit has no number of
+        its own any more; and what has the keys of contract 004 is its author's."""
         if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
             return False
-        return exc.error.code in self.options.protocol_numbers
+        numbers = PROTOCOL_NUMBERS.intersection(self.options.protocol_numbers)
+        return exc.error.code in numbers and not is_structured({"data": exc.error.data})
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
         if exc.error.code == URL_ELICITATION:
             # The page is for the user, and its address must work.
             return exc
-        held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
-        masked = replace(self.options.guard, fences=False)(held)
-        if masked is held:
-            return exc
-        return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
+        return without_secrets(exc, self.options.guard)
 
     def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
         name, call.counted = call.tool, UNKNOWN
         error = identified(unknown_tool(name, list(names)))
-        if self.options.unknown_tool == "protocol":
-            self.write_down(self.reader.failed(error, Facts(name), error, call.arguments), call.request_id)
-            raise self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
+        if self.options.unknown_tool == "protocol" and self.renderer.form != jsonrpc.FORMAT.name:
+            left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
+            failed = self.reader.failed(error, Facts(name), error, call.arguments)
+            self.write_down(failed, call.request_id, number=left.error.code)
+            raise left
         return self.reader.failed(error, Facts(name), raised or error, call.arguments)
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
@@ -490,26 +491,34 @@ class Boundary:
                 # A framework's word for a crash.
                 exc = exc.__cause__
         error = self.reader.of_request(exc, what)
-        if not error.logged:
-            id = None if request is None else request.request_id
-            log_failure(
-                self._logger, error, tool=what, exc=exc, guard=self.options.guard, request_id=id, level=self._level
-            )
         era = MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
-        return self.renderer.attached(error, about, era=era)
+        left = self.renderer.attached(error, about, era=era)
+        if not error.logged:
+            log_failure(
+                self._logger,
+                error,
+                tool=what,
+                exc=exc,
+                guard=self.options.guard,
+                request_id=None if request is None else request.request_id,
+                number=left.error.code,
+                level=self._level,
+            )
+        return left
 
     def _answer(self, call: ServedCall, failed: Failed, *, prevented: bool = False) -> CallToolResult:
         """A failure as the result of the call, counted and written down."""
-        outcome = call.outcome = self.write_down(failed, call.request_id)
+        outcome = call.outcome = self.write_down(failed, call.request_id, call.era)
         error = outcome if isinstance(outcome, ToolError) else None
         self._observe(call, failed.tool, error, asked=error is None, prevented=prevented)
-        as_written = isinstance(failed.raised, ToolError) or (error is not None and error.authored)
-        result = self.renderer.result(outcome, failed.tool, call, failed.guard, as_written=as_written)
+        result = self.renderer.result(outcome, failed.tool, call, failed.guard, raised=failed.raised)
         return CallToolResult.model_validate(result)
 
-    def write_down(self, failed: Failed, request_id: str | int | None = None) -> Outcome:
+    def write_down(
+        self, failed: Failed, request_id: str | int | None = None, era: str = MODERN_ERA, *, number: int | None = None
+    ) -> Outcome:
         """The failure as it may leave, with the id by which the log knows it. Here, and only here, it passes the guard.
-        The log is told more than the caller, and masks that by itself."""
+        The log is told more than the caller, and masks that by itself. `number` is the one with which it leaves."""
         outcome, tool, raised, guard = failed
         if not isinstance(outcome, ToolError):
             return failed.guarded()
@@ -527,6 +536,7 @@ class Boundary:
                 guard=guard,
                 action=tool.action,
                 request_id=request_id,
+                number=self.renderer.number(outcome, raised, era) if number is None else number,
                 level=self._level,
                 told=told,
             )

@@ -133,6 +133,8 @@ class _Failures:
         """The answer, or the failure, raised: without the secrets among what the function was called with."""
         chosen, name, served = self._chosen, self._name, current.get()
         secrets = self._secrets(args, kwargs)
+        if served is not None:
+            served.tier = chosen.tier
         if served is not None and chosen.answer is None and chosen.table is DEFAULT:
             known = _SECRETS.values(served.arguments) if secrets else ()
             if all(secret in known for secret in secrets):

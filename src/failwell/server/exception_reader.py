@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.formats import Outcome
+from failwell.formats import Outcome, jsonrpc
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -52,6 +52,7 @@ from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
 from .envelopes import Envelope
+from .framework_rows import own_error
 from .options import Options
 from .served_call import BrokenResult, Facts, Failed
 from .tool_rules import is_refused_inside
@@ -294,6 +295,10 @@ class Reader:
         # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
         is_said = own.standing is None or own.given("effect")
         is_authors = own is exc and is_said and not is_anothers
+        if is_authors and self._options.format == jsonrpc.FORMAT.name:
+            # Before the tool has its name from us: what stands in the details by the contract's names comes first.
+            own = jsonrpc.stated(own)
+            changes = {} if own.tool else changes
         # A rule speaks for the tool that stands under it, not for one that has called what does.
         is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
         source = source_of(own, is_authors=is_authors)
@@ -308,8 +313,8 @@ class Reader:
         is_authors, is_refusal = rejected and error is not None, False
         if error is None:
             table = self._options.table
-            # Only a row of the author's own counts more than what they say to the caller.
-            read = None if table.is_shipped else classify(exc, table=table)
+            # Only a row of the author's own, and a number, count more than what they say to the caller.
+            read = None if table.is_shipped and own_error(exc) is None else classify(exc, table=table)
             error = None if nested or (read is not None and read.authored) else refusal(exc, tool.function)
             is_refusal = error is not None
             if error is None:

@@ -8,6 +8,7 @@ from failwell.formats import parse
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
 from failwell.redact import cited
+from failwell.sdk import MCPError
 
 from .served_call import URL_ELICITATION, Abandoned, BrokenResult, UnwritableResult, current
 
@@ -126,7 +127,7 @@ def rate_limited(exc: Exception) -> ToolError:
 @SHIPPED.maps("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
-    is_clients, is_over_time = _is_clients(exc), _is_over_time(exc)
+    is_clients, is_over_time, is_own = _is_clients(exc), _is_over_time(exc), own_error(exc) is not None
     exc = exc.error
     if exc.code == URL_ELICITATION:
         return _refused(_page_to_visit(exc))
@@ -134,7 +135,7 @@ def protocol_error(exc: Any) -> ToolError | None:
         return timed_out()
     data = exc.data if isinstance(exc.data, dict) else {}
     delay = next((wait for name in _DELAYS if (wait := seconds(data.get(name))) is not None), None)
-    if delay is not None:
+    if delay is not None and "mcp_error_code" not in data:
         # The number is somebody's own; that it is a matter of waiting is plain.
         return ToolError(
             exc.message,
@@ -146,8 +147,19 @@ def protocol_error(exc: Any) -> ToolError | None:
     read = parse({"code": exc.code, "message": exc.message, "data": exc.data}, format="jsonrpc")
     if not isinstance(read, ToolError):
         read = ToolError(exc.message, code=str(exc.code), details=None if exc.data is None else {"data": exc.data})
+    if is_clients:
+        return _passed_on(read, read.message)
     # It is ours now, not something read from a peer.
-    return _passed_on(read, read.message) if is_clients else read.replace(origin=None, format=None, confidence=None)
+    return read.replace(origin=None, format=None, confidence=None, authored=is_own or None)
+
+
+def own_error(exc: BaseException) -> Any:
+    """The JSON-RPC error that an author has raised; None for any other exception, and for one of a framework."""
+    if not isinstance(exc, MCPError) or exc.error.code == URL_ELICITATION:
+        return None
+    (*_, last) = frames(exc) or (None,)
+    is_frameworks = last is not None and is_frameworks_module(str(last.tb_frame.f_globals.get("__name__")))
+    return None if is_frameworks or _is_clients(exc) else exc.error
 
 
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")

@@ -71,7 +71,8 @@ class Options:
         `_meta` of the result.
     unknown_tool: a call of no tool is answered by a result, which the model sees, or by a protocol error.
     validate: whether arguments and results are held against the listed schemas where the framework does not do so.
-    protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them.
+    protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them; "all" for every
+        failure, as contract 004 has it.
     protocol_numbers: the MCPErrors of tools that stay protocol errors; others become results.
     table: rows of your own, asked before the shared ones (`failwell.classify.Table(failwell.classify.DEFAULT)`).
     skip: names of tools that are left as they are.
@@ -105,7 +106,7 @@ class Options:
     extra: Extra = "auto"
     unknown_tool: UnknownTool = "result"
     validate: bool = True
-    protocol: Collection[str] = ()
+    protocol: Collection[str] | Literal["all"] = ()
     protocol_numbers: Collection[int] = PROTOCOL_NUMBERS
     table: Table = ROWS
     skip: Collection[str] = ()
@@ -143,6 +144,8 @@ class Options:
         _one_of("unknown_tool", self.unknown_tool, get_args(UnknownTool))
         if self.extra == "auto" and FORMATS[self.form].closed:
             object.__setattr__(self, "extra", "reject")
+        if self.protocol == "all":
+            object.__setattr__(self, "unknown_tool", "protocol")
         if self.wire:
             _try_wire(self.format, self.wire)
 
@@ -198,7 +201,10 @@ _WANTED: Final[dict[str, _Wanted]] = {
     ),
     "telemetry": _FLAG,
     "validate": _FLAG,
-    "protocol": _Wanted(_NAMES.holds, "is a collection of names of codes, such as ['UNAUTHORIZED']"),
+    "protocol": _Wanted(
+        lambda value: value == "all" or (_NAMES.holds(value) and "*" not in value),
+        "is 'all', or a collection of names of codes, such as ['UNAUTHORIZED']",
+    ),
     "protocol_numbers": _Wanted(lambda value: _are(int, value), "is a collection of numbers, such as [-32042]"),
     "table": _Wanted(
         lambda value: isinstance(value, Table), "is a table, such as failwell.classify.Table(failwell.classify.DEFAULT)"
@@ -247,7 +253,7 @@ class Given(TypedDict, total=False):
     extra: Extra
     unknown_tool: UnknownTool
     validate: bool
-    protocol: Collection[str]
+    protocol: Collection[str] | Literal["all"]
     protocol_numbers: Collection[int]
     table: Table
     skip: Collection[str]

@@ -16,19 +16,21 @@ from failwell.formats import (
     find_client,
     in_words,
     jsonrpc,
+    reasons,
     to_wire,
     unplaced_details,
     v1,
 )
-from failwell.model import Effect, Json, Kind, NeedsInput, Strategy, ToolError
+from failwell.model import IN_DOUBT, Effect, Json, Kind, NeedsInput, Strategy, ToolError
 from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
 from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
 from .envelopes import Envelope
+from .framework_rows import own_error
 from .idempotent_calls import CODES
-from .options import Options
+from .options import PROTOCOL_NUMBERS, Options
 from .outputs import worded
 from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of
 
@@ -46,6 +48,7 @@ _GATED: Final = v1.FORMAT.name
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
 _MOST_TOLD: Final = 1000
+_UNKNOWN_TOOL: Final = "UNKNOWN_TOOL"
 
 
 class Renderer:
@@ -57,20 +60,25 @@ class Renderer:
         self.is_gated = self.form == _GATED
         self.envelope = options.format if isinstance(options.format, Envelope) else None
         self._checkers = Checkers()
+        # Of the others it is decided earlier.
+        self._kept = frozenset(options.protocol_numbers) - PROTOCOL_NUMBERS
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
 
     def result(
-        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, as_written: bool = False
+        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, raised: BaseException
     ) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
-        The outcome has passed its `guard`. `as_written` says that the author raised just this, or read it so by a row
-        of their own: nothing has to be said that they did not say.
+        The outcome has passed its `guard`; `raised` is what it was read from.
         """
         options, era = self._options, call.era
         error = outcome if isinstance(outcome, ToolError) else None
-        if error is not None and error.code in options.protocol:
-            raise self.protocol_error(error, era=era)
+        own = None if error is None else self._own(error, raised, guard, era)
+        # The author raised just this, or read it so by a row of their own: nothing is to be added.
+        as_written = isinstance(raised, ToolError) or (error is not None and error.authored)
+        if error is not None and self.is_protocol(error, raised):
+            found = own or self._contract(_completed(error, as_written), era=era)
+            raise protocol_error(found["code"], found["message"], found.get("data"))
         asked_for, extension = call.wanted(), call.extension
         name = asked_for or self.form
         wire = {key: value for key, value in options.wire.items() if name == self.form or key in _GENERAL}
@@ -88,6 +96,11 @@ class Renderer:
             wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
         with_meta = wire.pop("meta", True)
         whole = _referred(outcome) if options.show_reference else outcome
+        is_contract = name == jsonrpc.FORMAT.name
+        if is_contract:
+            whole = _completed(whole, as_written)
+            if self.form == name:
+                wire.setdefault("actionable", True)
         words = in_words(whole)
         if FORMATS[name].terse and self._says_too_little(whole, name, as_written):
             # It may be too long now, and has nothing else to hide.
@@ -103,6 +116,7 @@ class Renderer:
             output_schema=promises and extension is None,
             client=client,
             meta=False,
+            form=own if is_contract else None,
             **wire,
         )
         if tool.output is not None and answer.get("isError") is False and error is not None:
@@ -129,10 +143,34 @@ class Renderer:
         answer.pop("resultType", None)
         return answer
 
-    def protocol_error(self, error: ToolError, *, era: str) -> MCPError:
-        """The failure as a JSON-RPC error in the form of contract 004."""
-        wire = self._contract(error, era=era)
-        return protocol_error(wire["code"], wire["message"], wire.get("data"))
+    def is_protocol(self, error: ToolError, raised: BaseException) -> bool:
+        """Whether a failure leaves as a JSON-RPC error."""
+        protocol = self._options.protocol
+        if protocol == "all":
+            return error.is_error
+        if error.code in protocol or (error.code == _UNKNOWN_TOOL and self._options.unknown_tool == "protocol"):
+            return True
+        own = own_error(raised)
+        return own is not None and own.code in self._kept
+
+    def number(self, error: ToolError, raised: BaseException, era: str) -> int | None:
+        """The number with which a failure leaves; None where it leaves without one."""
+        if (own := self._own(error, raised, None, era)) is not None:
+            found: int = own["code"]
+            return found
+        if self.form != jsonrpc.FORMAT.name and not self.is_protocol(error, raised):
+            return None
+        return jsonrpc.on_wire(None, error, era)
+
+    def _own(self, error: ToolError, raised: BaseException, guard: Guard | None, era: str) -> dict[str, Any] | None:
+        """The JSON-RPC error that the author has raised, as it may leave: with their number, message and data. None
+        where they raised none, or what they say is not all there is to say."""
+        if not error.authored or error.effect in IN_DOUBT or (own := own_error(raised)) is None:
+            return None
+        number = own.code if own.code in self._kept else jsonrpc.shifted(own.code, era)
+        if guard is not None:
+            own = without_secrets(protocol_error(own.code, own.message, own.data), guard).error
+        return {"code": number, "message": own.message, **({} if own.data is None else {"data": own.data})}
 
     def attached(
         self, error: ToolError, about: Mapping[str, Json], *, era: str = MODERN_ERA, number: int | None = None
@@ -144,10 +182,8 @@ class Renderer:
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
         if self.form == jsonrpc.FORMAT.name:
             # Who reads the contract looks for its numbers and keys here too; the whole error is there already.
-            wire = self._contract(guarded, carry=False, era=era)
-            data = {**wire["data"], **data}
-            if number is None:
-                return protocol_error(wire["code"], wire["message"], data)
+            wire = self._contract(_completed(guarded), era=era)
+            return protocol_error(wire["code"], wire["message"], {**wire["data"], **data})
         if number is None:
             number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         return protocol_error(number, guarded.message, data)
@@ -173,11 +209,13 @@ class Renderer:
 
         return tuple(sorted(map(sent, codes)))
 
-    def _contract(self, error: ToolError, **options: Any) -> Any:
+    def _contract(self, error: Outcome, **options: Any) -> Any:
         """The error object of contract 004, written as the options want that format. The error has been guarded."""
-        own = self._options.wire if self.form == jsonrpc.FORMAT.name else {}
+        is_own = self.form == jsonrpc.FORMAT.name
+        own = self._options.wire if is_own else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
-        wanted = {"carry": True, "actionable": True, **chosen, **options}
+        # Whose format it is, expects the contract and nothing else; others find the rest nowhere but here.
+        wanted = {"carry": not is_own, "actionable": True, **chosen, **options}
         return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
 
     def _says_too_little(self, outcome: Outcome, format: str, as_written: bool) -> bool:
@@ -194,6 +232,22 @@ class Renderer:
             self._unplaced.add((tool.name, unplaced))
             names, how = ", ".join(unplaced), "wire={'carry': True} sends them too"
             log.warning("%s: %s has no place for the details %s; %s.", tool.label, format, names, how)
+
+
+def without_secrets(exc: MCPError, guard: Guard) -> MCPError:
+    """A protocol error without secrets; itself if it has none."""
+    held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
+    masked = replace(guard, fences=False)(held)
+    if masked is held:
+        return exc
+    return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
+
+
+def _completed(outcome: Outcome, as_written: bool = False) -> Outcome:
+    """A failure with what contract 004 says where its author said nothing: what is wrong with which argument, and how
+    long to wait."""
+    timed = outcome if as_written else _timed(outcome, jsonrpc.FORMAT.name)
+    return timed if isinstance(timed, NeedsInput) else timed.replace(message=reasons(timed))
 
 
 def _worded(outcome: Outcome, words: str) -> Outcome:

@@ -62,6 +62,8 @@ class ServedCall:
     meta: Mapping[str, Any] | None = None
     outcome: ToolError | NeedsInput | None = None
     """How it ended, where that was no success and no result of the tool's own."""
+    tier: str | None = None
+    """Of its tool, where a decorator on it says so."""
     returned: Any = ...
     """What its tool returned, where somebody has told."""
 

@@ -126,7 +126,9 @@ class WrongRequests:
     def told(self, refusal: Refusal) -> dict[str, Any]:
         """The error object that answers it; one line of the log, too."""
         self._log(refusal.error, refusal.method, refusal.id)
-        found: dict[str, Any] = to_wire(refusal.error, jsonrpc.FORMAT.name, guard=self._options.guard)
+        name = jsonrpc.FORMAT.name
+        is_own = self._options.form == name
+        found: dict[str, Any] = to_wire(refusal.error, name, guard=self._options.guard, actionable=is_own)
         return found
 
     def of_params(self, exc: Exception, method: str, params: Any, id: Any) -> MCPError:
@@ -141,6 +143,9 @@ class WrongRequests:
         number = -32600 if error.message.startswith(_DUMPS[1]) else error.code
         name = _NAMES.get(number)
         if name is None or (isinstance(error.data, Mapping) and error.data.keys() & {"mcp_error_code", META_KEY}):
+            return None
+        if method == "tools/call" and isinstance(error.data, Mapping):
+            # Of a tool, whose author says what they want to say.
             return None
         said, own = error.message, dict[str, Any]()
         title: str | None = said

@@ -11,7 +11,6 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-import failwell as fw
 import failwell.server
 
 from .access import Access
@@ -20,10 +19,8 @@ from .drill import add_drill
 from .plans import add_plans
 from .service import Router
 from .store import Device, Store
-from .templates import VALIDATION
 from .tools import add_tools
 
-CODES = {code.name for code in fw.catalogs.JsonRpc} | set(VALIDATION)
 LOGGED = ("request_id", "tool_name", "error_code", "mcp_error_code", "correlation_id", "details", "context")
 
 
@@ -65,8 +62,7 @@ def build(settings: Mapping[str, str] = os.environ) -> MCPServer[Any]:
         server,
         format="jsonrpc",
         wire={"actionable": True, "debug": settings.get("ROUTERS_DEBUG") == "1"},
-        protocol=CODES if protocol else (),
-        unknown_tool="protocol" if protocol else "result",
+        protocol="all" if protocol else (),
         table=FAILURES,
         logger=logger,
     )

@@ -253,6 +253,9 @@ def add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str
             # The request itself is malformed.
             raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
+            if exc is way.raised:
+                # It has been answered so, and written down.
+                raise
             # What the runner says about a request is the protocol's business; any other number is somebody's own.
             if way.is_of_tool(exc) and (
                 exc.code in (-32700, -32600, -32601, -32602, -32603)

@@ -262,6 +262,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Receive, Send], Awaitable[None]]
 _SPOILT: Final = b"\x00"
 _REFUSED: Final = 400
+_NOT_ACCEPTABLE: Final = 406
 _CRASHED: Final = 500
 # As far into an event as its id may be long.
 _BEGINNING: Final = 1_000
@@ -357,7 +358,7 @@ class _Post:
 
     def _is_refused(self, status: int) -> bool:
         # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
-        return status == _REFUSED or (status == 404 and not self._session)
+        return status in (_REFUSED, _NOT_ACCEPTABLE) or (status == 404 and not self._session)
 
     def _worded(self, answer: bytes) -> bytes:
         """The transport's answer in the contract's words; as it is where there is nothing to add."""
@@ -399,12 +400,16 @@ def worded(boundary: Boundary) -> Any:
     """Middleware that puts what the protocol says of a request into the contract's words."""
 
     async def failwell_words(ctx: Any, call_next: Any) -> Any:
-        token = passage.set(Passage(ctx))
+        way = Passage(ctx)
+        token = passage.set(way)
         try:
             return await call_next(ctx)
         except ValidationError as exc:
             raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
+            if exc is way.raised:
+                # It has been answered so, and written down.
+                raise
             completed = boundary.wrong.completed(exc.error, ctx.method, ctx.request_id)
             if completed is None:
                 raise
