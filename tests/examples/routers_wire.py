@@ -129,12 +129,14 @@ SETTINGS: Final = {
 
 
 @contextmanager
-def serving(folder: Path, *, http: bool, **settings: str) -> Iterator[tuple[Process, World]]:
+def serving(
+    folder: Path, *, http: bool, script: Path | None = None, **settings: str
+) -> Iterator[tuple[Process, World]]:
     """A server, and a world of its own around it."""
     folder.mkdir()
     world = World(folder)
     files = {"ROUTERS_DB": str(world.path), "ROUTERS_LOG": str(world.log)}
-    process = Example("routers", folder / "errors", {**files, **SETTINGS, **settings}, http=http)
+    process = Example("routers", folder / "errors", {**files, **SETTINGS, **settings}, http=http, script=script)
     try:
         yield process, world
     finally:

@@ -25,16 +25,18 @@ SETTINGS: Final = tuple(f"{name.upper()}_" for name in EXAMPLES)
 
 
 class Example(Process):
-    """`failwell example NAME`, on stdio or over HTTP. Only the given settings reach it."""
+    """`failwell example NAME`, or a script, on stdio or over HTTP. Only the given settings reach it."""
 
-    def __init__(self, name: str, errors: Path, settings: Mapping[str, str], *, http: bool = False) -> None:
+    def __init__(
+        self, name: str, errors: Path, settings: Mapping[str, str], *, http: bool = False, script: Path | None = None
+    ) -> None:
         self.errors = errors
         self._at = _free_port() if http else 0
         more = ["--http", str(self._at)] if http else []
         kept = {key: value for key, value in os.environ.items() if not key.startswith(SETTINGS)}
         with errors.open("wb") as file:
             self._child = subprocess.Popen(
-                commands.failwell("example", name, *more),
+                [sys.executable, str(script), *more] if script else commands.failwell("example", name, *more),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=file,

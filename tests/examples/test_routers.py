@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import drill
 import pytest
 from routers_wire import ANN, BEN, ERAS, LEGACY, LONG, MODERN, OTHER, PASSWORD, Web, fixed, serving, spoken
 from running import SNAPSHOTS, compare
@@ -18,7 +19,6 @@ from running import SNAPSHOTS, compare
 import failwell as fw
 import failwell.manifest
 from failwell import examples
-from failwell.examples.routers import drill
 from printed_examples import PRINTED
 
 MODES = ("protocol", "result")
@@ -464,8 +464,8 @@ ADDED = {"tool_name", "recovery_strategy", "suggestion"}
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.checklist(248, 249, 250, 251, 252, 253)
 def test_the_twenty_examples_come_over_the_wire(era: str, tmp_path: Path) -> None:
-    settings = {"ROUTERS_ERRORS": "protocol", "ROUTERS_DRILL": "1"}
-    with serving(tmp_path / "drill", http=era == LEGACY, **settings) as (process, _):
+    script = Path(drill.__file__)
+    with serving(tmp_path / "drill", http=era == LEGACY, script=script, ROUTERS_ERRORS="protocol") as (process, _):
         client = spoken(process, era, http=era == LEGACY)
         found = [client.call("contract/example", {"name": name}, id=name).value for name in drill.examples()]
         client.close()

@@ -217,7 +217,7 @@ def test_a_call_cancelled_while_its_key_is_claimed_gives_the_key_back() -> None:
         assert first.cancelled()
         store.gate.set()
         until = time.monotonic() + 30
-        while len(store.kept) and time.monotonic() < until:
+        while store.kept._running and time.monotonic() < until:
             await asyncio.sleep(0.01)
         assert (await shop.call("k"))["content"][0]["text"] == "Paid, 1."
 

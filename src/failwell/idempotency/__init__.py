@@ -18,16 +18,16 @@ from .store import hash_of as hash_of
 from .store import is_key as is_key
 
 if TYPE_CHECKING:
-    from .cached_keys import CachedKeys as CachedKeys
     from .holds import SharedHold as SharedHold
     from .holds import shared_hold as shared_hold
     from .keys_in_postgres import KeysInPostgres
     from .keys_in_redis import KeysInRedis
     from .keys_on_disk import KeysOnDisk
+    from .leased_keys import LeasedKeys as LeasedKeys
 
 # Each needs packages, or time to load, that those who do not use it have no need of.
 _LAZY: Final = {
-    "CachedKeys": ".cached_keys",
+    "LeasedKeys": ".leased_keys",
     "KeysInPostgres": ".keys_in_postgres",
     "KeysInRedis": ".keys_in_redis",
     "KeysOnDisk": ".keys_on_disk",
@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-def open_store(place: str | None, *, namespace: str = "keys") -> KeysInMemory | KeysOnDisk | CachedKeys:
+def open_store(place: str | None, *, namespace: str = "keys") -> KeysInMemory | LeasedKeys:
     """The store at a place: in memory, in a file, or under a URL.
 
     What is under a URL is cached, so that a process knows its own calls even while the store is away.
@@ -68,13 +68,10 @@ def open_store(place: str | None, *, namespace: str = "keys") -> KeysInMemory | 
     kind = _SCHEMES.get(place.partition("://")[0].lower())
     if kind is None:
         raise StoreUnusable("a shared store is redis://…, rediss://…, unix://… or postgresql://…")
-    from .cached_keys import CachedKeys as CachedKeys
-    from .holds import SharedHold as SharedHold
-    from .holds import shared_hold as shared_hold
-
-    return CachedKeys(__getattr__(kind)(place, namespace=namespace))
+    store: LeasedKeys = __getattr__(kind)(place, namespace=namespace, cached=True)
+    return store
 
 
 __all__ = ["KeyStore", "StoredCall", "KeysInMemory", "KeysOnDisk", "KeysInRedis", "KeysInPostgres", "StoreUnusable"]
 # Exported to the other packages of Failwell only; not part of the public API.
-_INTERNAL = ("DAY", "CachedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key", "open_store")
+_INTERNAL = ("DAY", "LeasedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key", "open_store")

@@ -16,7 +16,6 @@ from .store import HoldStore, hash_of
 
 def shared_hold(store: object, seconds: float, *scope: object) -> SharedHold | None:
     """The hold of whatever the scope names in a store of keys; None for one that is one process's alone."""
-    store = getattr(store, "store", store)
     return SharedHold(seconds, store, hash_of(*scope)) if isinstance(store, HoldStore) else None
 
 

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeVar
 
-from .store import DAY, StoredCall, StoreUnusable, check_seconds
+from .store import DAY, Ended, KeysInMemory, StoredCall, StoreUnusable, check_seconds
 
 log = logging.getLogger("failwell.idempotency")
 
@@ -34,19 +34,24 @@ _LOOK: Final = 1.0
 _TRIES: Final = 3
 _MOST_UNSENT: Final = 1_000
 _MOST_FORMER: Final = 10
+# How long a key that comes after the store was emptied may be an old one.
+_DOUBT: Final = 600.0
 
 
 class LeasedKeys(ABC):
     """A store that other processes use, too. Its methods wait for the store.
 
     instance: names what is kept. A store that was emptied has another one; `former` are those that it had before, while
-        this process ran.
+        this process ran. Where clients are not told of it, as in a relay, `cached` remembers what this process did
+        itself, whatever becomes of the store.
     """
 
     instance: str
     _schemes: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, place: str, *, ttl: float = DAY, lease: float = 30.0, namespace: str = "keys") -> None:
+    def __init__(
+        self, place: str, *, ttl: float = DAY, lease: float = 30.0, namespace: str = "keys", cached: bool = False
+    ) -> None:
         check_seconds(ttl, "ttl")
         check_seconds(lease, "lease")
         if self._schemes and not place.lower().startswith(tuple(f"{scheme}://" for scheme in self._schemes)):
@@ -68,9 +73,33 @@ class LeasedKeys(ABC):
         self._frozen = ""
         """Why nobody waits for the store, while that is so."""
         self._is_away = False
+        self._cache = KeysInMemory(ttl=ttl) if cached else None
+        self._doubted_until = 0.0
         self._connect(place, namespace)
 
+    @property
+    def may_have_lost_keys(self) -> bool:
+        """Whether the store was emptied a short time ago: a key may be an old one although the store has none of it."""
+        return time.monotonic() < self._doubted_until
+
     def claim(self, key: str, call: str) -> StoredCall | None:
+        if self._cache is None:
+            return self._claim_in_store(key, call)
+        known, former = self._cache.find(key), self.former
+        if known is not None:
+            return known
+        try:
+            known = self._claim_in_store(key, call)
+        except StoreUnusable:
+            if self.former == former:
+                raise
+            self._doubted_until = time.monotonic() + _DOUBT
+            known = self._claim_in_store(key, call)
+        if known is None:
+            self._cache.claim(key, call)
+        return known
+
+    def _claim_in_store(self, key: str, call: str) -> StoredCall | None:
         token = os.urandom(16).hex()
 
         def send() -> StoredCall | None:
@@ -97,7 +126,9 @@ class LeasedKeys(ABC):
     def release(self, key: str) -> None:
         self._finish(key, None, None)
 
-    def _finish(self, key: str, state: str | None, answer: bytes | None) -> None:
+    def _finish(self, key: str, state: Ended | None, answer: bytes | None) -> None:
+        if self._cache is not None:
+            self._cache.end(key, state, answer)
         with self._lock:
             token = self._tokens.pop(key, None)
         if token is None:

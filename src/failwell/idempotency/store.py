@@ -20,6 +20,7 @@ DAY: Final = 86_400.0
 LONGEST_KEY: Final = 255
 # Of all answers in memory together.
 _MAX_BYTES: Final = 32_000_000
+Ended = Literal["done", "lost"]
 
 
 class StoreUnusable(RuntimeError):
@@ -153,25 +154,25 @@ class KeysInMemory:
         return self._ended[key][1] if key in self._ended else None
 
     def finish(self, key: str, answer: bytes | None) -> None:
-        self._end(key, "done", answer)
+        self.end(key, "done", answer)
 
     def lose(self, key: str) -> None:
-        self._end(key, "lost", None)
+        self.end(key, "lost", None)
 
     def release(self, key: str) -> None:
-        with self._lock:
-            self._running.pop(key, None)
+        self.end(key, None, None)
 
-    def close(self) -> None:
-        """It is gone with the process."""
-
-    def _end(self, key: str, state: Literal["done", "lost"], answer: bytes | None) -> None:
+    def end(self, key: str, state: Ended | None, answer: bytes | None) -> None:
+        """All three: without a state the key is released."""
         with self._lock:
             call = self._running.pop(key, None)
-            if call is not None:
+            if call is not None and state is not None:
                 self._ended[key] = self._clock(), StoredCall(call, state, answer)
                 self._bytes += len(answer or b"")
                 self._drop_old()
+
+    def close(self) -> None:
+        """It is gone with the process."""
 
     def _drop_old(self) -> None:
         before = self._clock() - self.ttl
@@ -182,6 +183,3 @@ class KeysInMemory:
                 return
             self._ended.popitem(last=False)
             self._bytes -= len(oldest.answer or b"")
-
-    def __len__(self) -> int:
-        return len(self._running) + len(self._ended)

@@ -15,7 +15,6 @@ import failwell.server
 
 from .access import Access
 from .devices import FAILURES, Devices
-from .drill import add_drill
 from .plans import add_plans
 from .service import Router
 from .store import Device, Store
@@ -34,7 +33,6 @@ def build(settings: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     ROUTERS_TIMEOUT: seconds for a device to answer.
     ROUTERS_LOG: a file for the JSON lines about failures, instead of standard error.
     ROUTERS_DEBUG: 1 sends the whole of what a device said, too.
-    ROUTERS_DRILL: 1 adds the tool `contract/example`, which fails as each example of the contract does.
     ROUTERS_NOW: the time it takes it to be, for tests.
     """
     now, log = settings.get("ROUTERS_NOW"), settings.get("ROUTERS_LOG")
@@ -50,8 +48,6 @@ def build(settings: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     server = MCPServer[Any]("routers", log_level="ERROR", middleware=[access.middleware])
     add_tools(server, store, devices, access)
     add_plans(server, store, devices, access)
-    if settings.get("ROUTERS_DRILL") == "1":
-        add_drill(server)
     protocol = settings.get("ROUTERS_ERRORS") == "protocol"
     # A logger that stands by itself: standard output belongs to the protocol.
     logger = logging.Logger("routers", logging.INFO)

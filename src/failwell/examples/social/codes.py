@@ -9,6 +9,7 @@ import failwell as fw
 
 S = fw.catalogs.Social
 SOON: Final = 5
+LIMIT: Final = 280
 
 
 def _of(category: str) -> tuple[fw.Code, ...]:
@@ -37,6 +38,17 @@ def llm_not_configured() -> fw.ToolError:
 
 def validation_error(**problems: str) -> fw.ToolError:
     return S.validation_error("The arguments break a rule.", fields=list(problems.items()))
+
+
+def checked(texts: list[str]) -> list[str]:
+    """The texts, if the network takes them."""
+    for place, text in enumerate(texts, 1):
+        if not text.strip():
+            raise validation_error(texts=f"Post {place} must not be empty.")
+        if (length := len(text)) > LIMIT:
+            text = f"Post {place} has {length} characters, and {LIMIT} are allowed."
+            raise S.tweet_too_long(text, suggestion=f"Shorten it by {length - LIMIT}, then call again.")
+    return texts
 
 
 def db_error(exc: sqlite3.Error) -> fw.ToolError:

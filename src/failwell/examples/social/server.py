@@ -20,12 +20,11 @@ import failwell.server
 from failwell.server import Envelope, reply
 
 from .api import LLM_STATUSES, UPLOAD_STATUSES, X_STATUSES, Api
-from .codes import MEDIA, NEEDS, POLICY, TABLE, S, llm_not_configured, x_not_configured
+from .codes import MEDIA, NEEDS, POLICY, TABLE, S, checked, llm_not_configured, x_not_configured
 from .policy import Once, Policy
 from .publishing import publish
 from .service import TOKEN, Service
 from .store import State, Store
-from .weight import checked
 
 API, WORKFLOW, BOTH = ("api",), ("workflow",), ("workflow", "api")
 X, DB, X_DB, LLM_DB = ("x_client",), ("db",), ("x_client", "db"), ("llm", "db")

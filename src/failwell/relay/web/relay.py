@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell.idempotency import CachedKeys, shared_hold
+from failwell.idempotency import LeasedKeys, shared_hold
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.desk import Desk
@@ -168,7 +168,7 @@ class Relay:
             told["upstream"] = "down" if is_down else "up"
             told["processes"] = counted
         is_well, status = told["upstream"] == "up" and not front.is_draining, "ok"
-        if isinstance(self.options.keys, CachedKeys):
+        if isinstance(self.options.keys, LeasedKeys):
             told["store"] = "up" if await self._look_store() is None else "down"
             # All relays lose it at once, and go on, each alone: none of them is worth less than the others.
             status = status if told["store"] == "up" else "degraded"
@@ -186,7 +186,7 @@ class Relay:
 
     async def _store(self) -> str | None:
         keys = self.options.keys
-        return await asyncio.to_thread(keys.store.problem) if isinstance(keys, CachedKeys) else None
+        return await asyncio.to_thread(keys.problem) if isinstance(keys, LeasedKeys) else None
 
     def _http(self) -> httpx2.AsyncClient:
         if self._client is None:

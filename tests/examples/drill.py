@@ -1,13 +1,15 @@
-"""contract/example: fails as each of contract 004's examples does, for clients to try themselves against."""
+"""The example `routers` with one tool more, `contract/example`, which fails as each of contract 004's examples does."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Final
 
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 import failwell as fw
+from failwell.examples import build, serve
 from failwell.model import JsonRpc
 
 _LAB: Final = {"device_id": "dev-lab-01"}
@@ -144,3 +146,9 @@ def add_drill(server: MCPServer[Any]) -> None:
 
     hints = ToolAnnotations(read_only_hint=True)
     server.add_tool(example, "contract/example", annotations=hints, structured_output=False)
+
+
+if __name__ == "__main__":
+    made = build("routers")
+    add_drill(made)
+    serve(made, port=int(sys.argv[2]) if "--http" in sys.argv else None)
