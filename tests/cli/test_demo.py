@@ -27,13 +27,13 @@ def test_an_agent_gets_through_with_failwell_and_not_without(shown: str) -> None
     why, honest, starting, *cases, counts, last = shown.split("\n\n")
     assert "failwell.server.install(server)" in why
     assert "The agent is a script, not a model" in " ".join(honest.split())
-    assert starting == "Starting the two servers takes some seconds ..."
+    assert starting == "Starting the servers takes some seconds ..."
     assert cases[::3] == [
         "1. A payment whose answer gets lost",
         "2. An argument with a typo",
         "3. A step that was left out",
         "4. A database that is busy",
-        "5. A server that you did not write, which dies in the middle of a call",
+        "5. A server that dies in the middle of a call",
     ]
     for plain, ours in zip(cases[1:12:3], cases[2:12:3], strict=True):
         assert plain.startswith("   without Failwell, the agent reads\n")
@@ -66,25 +66,24 @@ def test_the_payment_is_told_whole(shown: str) -> None:
     ]
 
 
-def test_a_server_of_somebody_else_is_shown_as_it_is_and_wrapped(shown: str) -> None:
+def test_a_server_that_dies_is_shown_as_it_is_and_wrapped(shown: str) -> None:
     assert shown.split("\n\n")[16:18] == [
         """\
-   as it is
-   the agent calls send_reminder {"customer": "ada"}, and reads
-      nothing: the server is gone, and its tools are too
-   the agent calls list_reminders {"customer": "ada"}, and reads
-      nothing: the server is gone, and its tools are too
-   Reminders that were really sent: 1.""",
+   without Failwell, the agent reads
+      Connection closed
+   and calls send_reminder {"customer": "ada"} once more, and reads
+      the same
+   and gives up.
+   In the shop's books: 1 reminder.""",
         """\
-   behind failwell wrap
-   the agent calls send_reminder {"customer": "ada"}, and reads
+   behind failwell wrap, the agent reads
       send_reminder failed part-way (the server stopped with exit code 137:
       Error: out of memory; what it had open, such as a login or a browser, is
       gone), so it may have been done already. Next: call list_reminders with
       {"customer":"ada"} to see whether it was.
-   the agent calls list_reminders {"customer": "ada"}, and reads
-      reminders sent to ada: 1
-   Reminders that were really sent: 1.""",
+   and calls list_reminders {"customer": "ada"}, reads 'reminders sent to ada:
+   1', and knows.
+   In the shop's books: 1 reminder.""",
     ]
 
 
@@ -94,7 +93,7 @@ def test_nothing_is_cut_at_80_columns(shown: str) -> None:
     assert "recoverable" not in shown
 
 
-TOLD = """\
+WITHOUT_SDK = """\
 import sys
 import failwell.packages
 failwell.packages._lacking = lambda extra, newest: iter(["mcp>=2.3,<3 (1.30.0 is installed)"])
@@ -104,31 +103,11 @@ sys.exit(main(["demo"]))
 """
 
 
-def test_without_the_sdk_it_shows_what_a_model_reads() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", TOLD],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
-        check=False,
-        timeout=60,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    _, *cases, last = done.stdout.decode().split("\n\n")
-    assert cases[:3] == [
-        "1. A payment whose answer gets lost",
-        "   without Failwell, the model reads\n      Error executing tool pay_invoice",
-        """\
-   with Failwell, the model reads
-      pay_invoice failed part-way (The bank did not answer in time), so it may
-      have been done already. Next: call get_invoice with {"id":"inv_1"} to see
-      whether it was.""",
-    ]
-    assert cases[3::3] == ["2. An argument with a typo", "3. A record that does not exist", "4. A rate limit"]
-    assert " ".join(last.split()) == (
-        "Next: the demo on a real server needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]' "
-        "'mcp>=2.3', then failwell demo"
-    )
+def test_without_the_sdk_it_says_what_to_install() -> None:
+    command = [sys.executable, "-c", WITHOUT_SDK]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60, text=True)
+    needs = "the demo needs mcp>=2.3,<3 (1.30.0 is installed): pip install 'failwell[mcp]' 'mcp>=2.3'"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"failwell: {needs}\n")
 
 
 def test_it_needs_no_utf_8() -> None:

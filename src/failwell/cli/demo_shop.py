@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ TABLES: Final = """
 CREATE TABLE payments (invoice TEXT);
 CREATE TABLE orders (customer TEXT, item TEXT);
 CREATE TABLE addresses (customer TEXT, address TEXT);
+CREATE TABLE reminders (customer TEXT);
 """
 
 
@@ -64,6 +66,19 @@ def build(path: str, *, plain: bool = False) -> MCPServer:
         with books() as database:
             database.execute("INSERT INTO addresses VALUES (?, ?)", (customer, address))
         return f"{customer}: {address}"
+
+    @server.tool(annotations=WRITES)
+    def send_reminder(customer: str) -> str:
+        with books() as database:
+            database.execute("INSERT INTO reminders VALUES (?)", (customer,))
+        print("Error: out of memory", file=sys.stderr, flush=True)
+        os._exit(137)
+
+    @server.tool(annotations=READS)
+    def list_reminders(customer: str) -> str:
+        with books() as database:
+            (sent,) = database.execute("SELECT count(*) FROM reminders WHERE customer = ?", (customer,)).fetchone()
+        return f"reminders sent to {customer}: {sent}"
 
     if not plain:
         failwell.server.install(server)
