@@ -46,16 +46,16 @@ class _Kind(NamedTuple):
 _KINDS: Final = {
     "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
     "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcpserver"}),
-    "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "fastmcp1"}),
-    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "lowlevel1", 2: "lowlevel"}),
+    "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "mcp1.install_fastmcp"}),
+    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "mcp1.install_lowlevel", 2: "lowlevel"}),
 }
 # What the adapters change and look into: a server that only looks like one is refused before anything is changed.
 _OLDER: Final = ("request_handlers", "get_capabilities")
 _NEWER: Final = ("extensions", "middleware", "get_request_handler", "streamable_http_app")
 _PARTS: Final = {
-    "lowlevel1": ("name", "run", *_OLDER),
+    "mcp1.install_lowlevel": ("name", "run", *_OLDER),
     "lowlevel": ("name", "run", *_NEWER),
-    "fastmcp1": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager"),
+    "mcp1.install_fastmcp": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager"),
     "fastmcp2": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager", "http_app"),
     "fastmcp3": (*(f"_mcp_server.{part}" for part in _OLDER), "providers", "add_transform", "http_app"),
     "fastmcp": (*(f"_mcp_server.{part}" for part in _NEWER[:3]), "middleware", "transforms", "providers", "http_app"),
@@ -115,12 +115,13 @@ def install(server: S, **options: Unpack[Given]) -> S:
             f"install() takes a {type(server).__name__} that is whole, and this one has no {lacks}; "
             "make it by its class, and call its __init__ first if it is one of your own."
         )
-    module = bring(f".adapters.{adapter}", __name__, kind.extra)
+    name, _, function = adapter.partition(".")
+    install_on = getattr(bring(f".adapters.{name}", __name__, kind.extra), function or "install")
     from .boundary import Boundary
     from .logs import mask, write_plainly
 
     boundary = Boundary(chosen)
-    module.install(server, boundary)
+    install_on(server, boundary)
     boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask(chosen.guard)
     write_plainly()

@@ -58,9 +58,8 @@ from failwell.server.served_call import (
 )
 
 from .background import guard_tasks
-from .listed import settings
 from .lowlevel import requests, wrap_handlers
-from .raised import cause_of, is_check_of_arguments, is_refused_by_forwarding
+from .shared import cause_of, is_check_of_arguments, is_refused_by_forwarding, settings
 from .wrong_messages import CheckedPosts, check_streams, worded
 
 

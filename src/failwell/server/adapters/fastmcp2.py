@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
@@ -28,8 +28,8 @@ from failwell.server.served_call import (
 )
 
 from .background import as_failure, in_background
-from .raised import cause_of, is_check_of_arguments
-from .sdk1 import LATEST, FrameworkTools, Named, install_on, run_raised
+from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised
+from .shared import cause_of, is_check_of_arguments
 from .wrong_messages import CheckedPosts
 
 
@@ -77,7 +77,7 @@ class FastMCPTools(FrameworkTools):
         """Whether FastMCP lists and calls a tool: it also gives out those that are switched off."""
         return bool(self.server._should_enable_component(tool))
 
-    async def facts(self, name: str, arguments: Mapping[str, Any] | None = None) -> Facts | None:
+    async def facts(self, name: str) -> Facts | None:
         tool = await self.find(name)
         return None if tool is None else Facts.of_tool(name, tool)
 
@@ -94,9 +94,6 @@ class FastMCPTools(FrameworkTools):
         tool = await self.find(name)
         return tool is not None and getattr(tool, "fn", None) is None
 
-    def rejected(self, raised: BaseException) -> bool:
-        return is_check_of_arguments(raised)
-
     def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:
         # FastMCP 3 has none: there a mounted tool is a tool of its own.
         if getattr(self.server, "_mounted_servers", None):
@@ -110,7 +107,7 @@ class FastMCPTools(FrameworkTools):
         try:
             return await send(arguments)
         except Exception as exc:
-            known = await self.find(call.tool) if self.rejected(exc) else None
+            known = await self.find(call.tool) if is_check_of_arguments(exc) else None
             if known is None or has_names(arguments, known.parameters):
                 raise
         unknown = unknown_names(arguments, known.parameters)

@@ -19,7 +19,7 @@ from failwell.server.served_call import BrokenResult, current, error_returned, i
 
 from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools, check_posts
-from .sdk1 import LATEST, Named, data_in, install_on, run_raised
+from .mcp1 import LATEST, Named, data_in, install_on, run_raised
 
 
 def install(server: Any, boundary: Boundary) -> None:

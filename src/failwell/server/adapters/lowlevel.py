@@ -17,7 +17,6 @@ from failwell.model import unwrapped
 from failwell.observe import UNKNOWN
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.extras import note
 from failwell.server.served_call import (
     EXTENSION,
     Facts,
@@ -31,7 +30,7 @@ from failwell.server.served_call import (
     taken,
 )
 
-from .listed import CheckedTool, Listings, check_output, could_mean_unknown, judged, settings
+from .shared import CheckedTool, Listings, could_mean_unknown, judged, settings
 from .wrong_messages import CheckedPosts, check_streams
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
@@ -221,11 +220,8 @@ class _LowlevelCall(FrameworkCall):
             raise verdict.problem
         asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
         result = unwrapped(await self._handler(self._call.request, asked))
-        if tool is not None and tool.output is not None:
-            check_output(tool.output, result)
-        # Unless its author wants to hear of them: a handler gets all arguments, and may well use them.
-        if verdict.unknown and verdict.extra == "warn" and tool is not None:
-            note(self._call, list(verdict.unknown), tool.facts, verdict.extra)
+        if tool is not None:
+            verdict.finish(self._call, tool, result)
         return result
 
     async def facts(self) -> Facts:

@@ -21,9 +21,8 @@ from failwell.server.declared_failures import publishing
 from failwell.server.extras import note
 from failwell.server.served_call import EXTENSION, Facts, Failed, ServedCall, group_of, is_within, taken
 
-from .func_results import all_problems, list_only_data, look_at_results, taken_by
-from .listed import settings
 from .lowlevel import add_middleware, check_messages, requests, wrap_handlers
+from .shared import all_problems, list_only_data, look_at_results, settings, taken_by
 
 
 def install(server: MCPServer[Any], boundary: Boundary) -> None:
