@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
-from types import TracebackType
 from typing import Any, Final
 
 from mcp.shared.message import SessionMessage
@@ -38,7 +37,6 @@ from failwell.server.wrong_requests import (
     Request,
     WrongRequests,
     can_be_sent,
-    is_answer,
     read_message,
     refused,
 )
@@ -55,8 +53,7 @@ def check_streams(server: Any, boundary: Boundary) -> None:
 
     def run(read_stream: Any, write_stream: Any, *args: Any, **kwargs: Any) -> Awaitable[None]:
         writer = _Writer(write_stream, boundary)
-        kind = _ContextReader if hasattr(read_stream, "last_context") else _Reader
-        served: Awaitable[None] = original(kind(read_stream, writer, boundary), writer, *args, **kwargs)
+        served: Awaitable[None] = original(_Reader(read_stream, writer, boundary), writer, *args, **kwargs)
         return served
 
     server.run = run
@@ -85,20 +82,14 @@ class _Stream:
         self._inner = inner
         self._wrong = boundary.wrong
 
-    def close(self) -> None:
-        self._inner.close()
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     async def __aenter__(self) -> Any:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
-        await self.aclose()
-        return None
+    async def __aexit__(self, *_: object) -> None:
+        await self._inner.aclose()
 
 
 class _Writer(_Stream):
@@ -130,11 +121,6 @@ class _Writer(_Stream):
                 return self._wrong.of_params(problem, method, asked.params, message.id).error
         return self._wrong.completed(error, method, message.id)
 
-    async def refuse(self, refusal: Refusal) -> None:
-        error = ErrorData.model_validate(self._wrong.told(refusal))
-        if refusal.is_owed:
-            await self._inner.send(SessionMessage(_refusing(_Refused(jsonrpc="2.0", id=refusal.id, error=error))))
-
 
 class _Reader(_Stream):
     """What comes in: only messages that are some."""
@@ -147,22 +133,23 @@ class _Reader(_Stream):
         return self
 
     async def __anext__(self) -> SessionMessage:
-        while True:
-            item = await self._inner.__anext__()
-            refusal = self._refusal(item)
-            if refusal is None:
-                return item  # type: ignore[no-any-return]
-            if refusal is not _NOTHING:
-                await self._writer.refuse(refusal)
+        return await self._next(self._inner.__anext__)
 
     async def receive(self) -> SessionMessage:
+        return await self._next(self._inner.receive)
+
+    async def _next(self, read: Callable[[], Awaitable[Any]]) -> SessionMessage:
         while True:
-            item = await self._inner.receive()
+            item = await read()
             refusal = self._refusal(item)
             if refusal is None:
                 return item  # type: ignore[no-any-return]
-            if refusal is not _NOTHING:
-                await self._writer.refuse(refusal)
+            if refusal is _NOTHING:
+                continue
+            error = ErrorData.model_validate(self._wrong.told(refusal))
+            if refusal.is_owed:
+                refused = _Refused(jsonrpc="2.0", id=refusal.id, error=error)
+                await self._writer._inner.send(SessionMessage(_refusing(refused)))
 
     def _refusal(self, item: SessionMessage | Exception) -> Refusal | None:
         if isinstance(item, Exception):
@@ -177,26 +164,13 @@ class _Reader(_Stream):
                 # Never answered, by the specification.
                 self._writer.unanswered.pop((message.params or {}).get("requestId", ""), None)
             elif not message.method.startswith("notifications/"):
-                return self._misread(message.method)
+                # A request may have no id, or one that the SDK passes over.
+                read = read_message(_last_line())
+                if isinstance(read, Refusal) and read.method == message.method:
+                    return read
+                if message.method in CLIENT_METHODS:
+                    self._wrong.pass_over(message.method)
         return None
-
-    def _misread(self, method: str) -> Refusal | None:
-        """For what the SDK took for a notification: a request may have no id, or one that the SDK passes over."""
-        read = read_message(_last_line())
-        if isinstance(read, Refusal) and read.method == method:
-            return read
-        if method in CLIENT_METHODS:
-            self._wrong.pass_over(method)
-        return None
-
-
-class _ContextReader(_Reader):
-    """The same of a stream that tells of each message in which context it was sent. Others have no such attribute, and
-    whoever asks for it at each message finds that out the sooner."""
-
-    @property
-    def last_context(self) -> Any:
-        return self._inner.last_context
 
 
 # An empty line says nothing, and gets no answer.
@@ -205,34 +179,21 @@ _NOTHING: Final = Refusal(ToolError(""), None, "", is_owed=False)
 
 def _unread(exc: Exception) -> Refusal:
     """What a transport could not read."""
-    sent: Any = None
-    if isinstance(exc, ValidationError):
-        problems = exc.errors(include_url=False, include_context=False)
-        if problems[0]["type"] == "json_invalid":
-            text = str(problems[0]["input"])
-            return _of_line(text) if text.strip() else _NOTHING
-        # pydantic quotes the whole message only where a part of it is missing.
-        sent = next((each["input"] for each in problems if len(each["loc"]) < 2 or _is_whole(each)), None)
-    if sent is None:
-        return _of_line(_last_line())
-    if is_answer(sent):
-        return Refusal(_NO_MESSAGE, None, "", is_owed=False)
-    return refused(sent) or Refusal(_NO_MESSAGE, None, "", is_owed=False)
-
-
-def _is_whole(problem: Any) -> bool:
-    return problem["type"] == "missing" and len(problem["loc"]) == 2
-
-
-def _of_line(line: str) -> Refusal:
-    read = read_message(line)
-    if isinstance(read, Refusal):
-        return read
+    sent, line = None, _last_line()
+    for each in exc.errors(include_url=False, include_context=False) if isinstance(exc, ValidationError) else ():
+        if each["type"] == "json_invalid":
+            line = str(each["input"])
+        elif len(each["loc"]) < 2 or (each["type"] == "missing" and len(each["loc"]) == 2):
+            # pydantic quotes the whole message only where a part of it is missing.
+            sent = each["input"]
+    if line and not line.strip():
+        return _NOTHING
+    read = refused(sent) if sent is not None else read_message(line)
     if isinstance(read, Request):
         # Python reads more than the transport does: half a character, for one.
         id = read.id if can_be_sent(read.id) else None
         return Refusal(ToolError("The message is not JSON.", code="PARSE_ERROR"), id, read.method)
-    return Refusal(_NO_MESSAGE, None, "", is_owed=False)
+    return read or Refusal(_NO_MESSAGE, None, "", is_owed=False)
 
 
 def _last_line() -> str:
@@ -311,27 +272,23 @@ class _Post:
         message = await self._receive()
         if message["type"] != "http.request" or self._read is not None:
             return message
-        body = message.get("body", b"")
-        self._sent = self._sent + body if self._sent else body
+        self._sent += message.get("body", b"")
         if message.get("more_body", False):
             return message
-        read = self._read = read_message(self._sent)
-        self._sent = b""
-        if isinstance(read, Request):
-            if read.id is None:
-                self._wrong.pass_over(read.method)
-            elif self._session:
-                # In a session of this transport 7 and "7" are the same; without one each post has its own ids.
-                key = (self._session, str(read.id))
-                if key not in self._unanswered:
-                    self._unanswered.add(key)
-                    self.key = key
-                    return message
-                read = self._read = self._wrong.again(read)
-        if isinstance(read, Refusal):
-            # In the place of what was sent: the transport takes bytes that are no text for a mistake of its own.
-            return {**message, "body": _SPOILT}
-        return message
+        read, self._sent = read_message(self._sent), b""
+        if isinstance(read, Request) and read.id is None:
+            self._wrong.pass_over(read.method)
+        elif isinstance(read, Request) and self._session:
+            # In a session of this transport 7 and "7" are the same; without one each post has its own ids.
+            key = (self._session, str(read.id))
+            if key in self._unanswered:
+                read = self._wrong.again(read)
+            else:
+                self._unanswered.add(key)
+                self.key = key
+        self._read = read
+        # In the place of what was sent: the transport takes bytes that are no text for a mistake of its own.
+        return {**message, "body": _SPOILT} if isinstance(read, Refusal) else message
 
     async def send(self, message: Message) -> None:
         if self.key is not None and _answers(message):
@@ -339,7 +296,11 @@ class _Post:
             self._unanswered.discard(self.key)
             self.key = None
         if message["type"] == "http.response.start":
-            if isinstance(self._read, Refusal) or (self._is_refused(message["status"]) and _is_json(message)):
+            status = message["status"]
+            # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
+            is_refused = status in (_REFUSED, _NOT_ACCEPTABLE) or (status == 404 and not self._session)
+            is_json = any(name.lower() == b"content-type" and b"json" in value for name, value in message["headers"])
+            if isinstance(self._read, Refusal) or (is_refused and is_json):
                 self._held = message
                 return
         elif self._held is not None and message["type"] == "http.response.body":
@@ -356,28 +317,23 @@ class _Post:
             message = {**message, "body": body}
         await self._send(message)
 
-    def _is_refused(self, status: int) -> bool:
-        # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
-        return status in (_REFUSED, _NOT_ACCEPTABLE) or (status == 404 and not self._session)
-
     def _worded(self, answer: bytes) -> bytes:
         """The transport's answer in the contract's words; as it is where there is nothing to add."""
         read = self._read
         try:
             whole = json.loads(answer)
-            error = whole["error"]
             if isinstance(read, Refusal):
                 whole |= {"id": read.id, "error": self._wrong.told(read)}
-                return _dumped(whole)
-            if whole.get("id") is None and isinstance(read, Request):
-                whole["id"] = read.id
-            method = read.method if isinstance(read, Request) else ""
-            completed = self._wrong.completed(ErrorData.model_validate(error), method, whole.get("id"))
+            else:
+                if whole.get("id") is None and read is not None:
+                    whole["id"] = read.id
+                method = "" if read is None else read.method
+                error = ErrorData.model_validate(whole["error"])
+                if (completed := self._wrong.completed(error, method, whole.get("id"))) is not None:
+                    whole["error"] = completed.model_dump(exclude_none=True)
+            return json.dumps(whole, separators=(",", ":")).encode()
         except (ValueError, TypeError, KeyError, AttributeError):
             return answer
-        if completed is not None:
-            whole["error"] = completed.model_dump(exclude_none=True)
-        return _dumped(whole)
 
 
 def _answers(message: Message) -> bool:
@@ -386,14 +342,6 @@ def _answers(message: Message) -> bool:
         return False
     start = message.get("body", b"")[:_BEGINNING]
     return not message.get("more_body", False) or b'"result":' in start or b'"error":' in start
-
-
-def _dumped(whole: Any) -> bytes:
-    return json.dumps(whole, separators=(",", ":")).encode()
-
-
-def _is_json(start: Message) -> bool:
-    return any(name.lower() == b"content-type" and b"json" in value for name, value in start["headers"])
 
 
 def worded(boundary: Boundary) -> Any:
