@@ -45,21 +45,21 @@ class _Kind(NamedTuple):
 # By name, so that nothing is imported that the server did not import itself.
 _KINDS: Final = {
     "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
-    "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcpserver"}),
+    "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcp2.install_mcpserver"}),
     "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "mcp1.install_fastmcp"}),
-    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "mcp1.install_lowlevel", 2: "lowlevel"}),
+    "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "mcp1.install_lowlevel", 2: "mcp2.install_lowlevel"}),
 }
 # What the adapters change and look into: a server that only looks like one is refused before anything is changed.
 _OLDER: Final = ("request_handlers", "get_capabilities")
 _NEWER: Final = ("extensions", "middleware", "get_request_handler", "streamable_http_app")
 _PARTS: Final = {
     "mcp1.install_lowlevel": ("name", "run", *_OLDER),
-    "lowlevel": ("name", "run", *_NEWER),
+    "mcp2.install_lowlevel": ("name", "run", *_NEWER),
     "mcp1.install_fastmcp": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager"),
     "fastmcp2": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager", "http_app"),
     "fastmcp3": (*(f"_mcp_server.{part}" for part in _OLDER), "providers", "add_transform", "http_app"),
     "fastmcp": (*(f"_mcp_server.{part}" for part in _NEWER[:3]), "middleware", "transforms", "providers", "http_app"),
-    "mcpserver": (*(f"_lowlevel_server.{part}" for part in _NEWER), "_tool_manager", "call_tool"),
+    "mcp2.install_mcpserver": (*(f"_lowlevel_server.{part}" for part in _NEWER), "_tool_manager", "call_tool"),
 }
 _MARK: Final = "_failwell_installed"
 # Where the frameworks keep the low-level server that they are built on.

@@ -58,7 +58,7 @@ from failwell.server.served_call import (
 )
 
 from .background import guard_tasks
-from .lowlevel import requests, wrap_handlers
+from .mcp2 import requests, wrap_handlers
 from .shared import cause_of, is_check_of_arguments, is_refused_by_forwarding, settings
 from .wrong_messages import CheckedPosts, check_streams, worded
 

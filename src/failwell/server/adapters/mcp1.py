@@ -48,13 +48,13 @@ from .shared import (
     Listings,
     all_problems,
     cause_of,
+    check_call,
     could_mean_unknown,
     is_check_of_arguments,
     is_frameworks,
     is_masked,
     is_nested,
     is_of_proxy,
-    judged,
     look_at_results,
     settings,
     taken_by,
@@ -529,16 +529,16 @@ class _ListedTools(FrameworkTools):
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
         tool = await self._find(call.tool)
-        verdict = judged(tool, arguments, self.boundary, validates=self._validates)
-        if verdict.problem is not None and await self._list():
+        check = check_call(tool, arguments, self.boundary, validates=self._validates)
+        if check.problem is not None and await self._list():
             # What is refused is refused by what the tool is now.
             tool = self._listings.find(_session_now(), call.tool)
-            verdict = judged(tool, arguments, self.boundary, validates=self._validates)
-        if verdict.problem is not None:
-            raise verdict.problem
+            check = check_call(tool, arguments, self.boundary, validates=self._validates)
+        if check.problem is not None:
+            raise check.problem
         result = await send(arguments)
         if tool is not None:
-            verdict.finish(call, tool, result)
+            check.finish(call, tool, result)
         return result
 
     async def _find(self, name: str) -> CheckedTool | None:

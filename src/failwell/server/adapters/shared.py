@@ -254,7 +254,7 @@ _REST: Final = 30.0
 _FRESH: Final = 1.0
 
 
-class Verdict(NamedTuple):
+class ArgumentCheck(NamedTuple):
     """What is to be said of a call's arguments before it is made."""
 
     problem: ToolError | None = None
@@ -271,12 +271,12 @@ class Verdict(NamedTuple):
             note(call, list(self.unknown), tool.facts, self.extra)
 
 
-def judged(
+def check_call(
     tool: CheckedTool | None, arguments: Mapping[str, Any], boundary: Boundary, *, validates: bool | None = None
-) -> Verdict:
+) -> ArgumentCheck:
     """`validates` says whether the SDK itself holds arguments against schemas: None where it cannot."""
     if tool is None:
-        return Verdict()
+        return ArgumentCheck()
     name, extra = tool.facts.name, str(boundary.options.extra)
     # An author who has the SDK hold arguments against nothing means it.
     is_asked = validates is not False
@@ -293,7 +293,7 @@ def judged(
     if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
         # What is nothing that JSON has fits nothing, and breaks no rule.
         problem = from_schema(checker.schema, arguments, tool=name)
-    return Verdict(problem, unknown, extra)
+    return ArgumentCheck(problem, unknown, extra)
 
 
 def could_mean_unknown(exc: BaseException) -> bool:
