@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # be known to everybody.
 BEFOREHAND = (
     "failwell.cli", "failwell.server", "failwell.client", "failwell.manifest", "failwell.relay",
-    "failwell.testing.keeper", "failwell.testing.service",
+    "failwell.testing.fork_server", "failwell.testing.service",
     "mcp", "mcp.server", "mcp.client.stdio", "mcp.client.streamable_http", "mcp.server.mcpserver", "mcp.server.stdio",
     "mcp.server.lowlevel", "mcp.server.streamable_http_manager", "pydantic", "fastmcp", "fastmcp.server.middleware",
     "fastmcp.tools", "anyio._backends._asyncio", "sqlite3", "uvicorn", "uvicorn.lifespan.on", "uvicorn.protocols.http.auto",

@@ -15,10 +15,10 @@ TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("redact", "readers", "laws"))]
 
 import hostile  # noqa: E402
+import test_error_text  # noqa: E402
 import test_fresh  # noqa: E402
 import test_guard  # noqa: E402
 import test_law_parse  # noqa: E402
-import test_prose  # noqa: E402
 
 import failwell as fw  # noqa: E402
 from failwell.readers import from_text  # noqa: E402
@@ -91,7 +91,7 @@ def main() -> int:
             print(f"guard: one error of {unit!r} takes {took:.2f} s")
     wrong += bounded()
     wrong += measured("guard: fresh", DEFAULT.redact, [repeated(unit) for unit in test_fresh.HOSTILE], (15_000,))
-    prose = [repeated(unit) for unit in test_prose.UNITS]
+    prose = [repeated(unit) for unit in test_error_text.UNITS]
     wrong += measured("prose", from_text, prose, (1_000, 4_000, 16_000))
     wrong += measured("prose of errors", lambda text: from_text(text, is_error=True), prose, (1_000, 4_000, 16_000))
     for frame in test_law_parse.FRAMES:

@@ -8,14 +8,10 @@ import warnings
 import pytest
 
 from failwell.readers.exceptions import web
-from failwell.readers.exceptions.exception_table import SHIPPED, ByName
+from failwell.readers.exceptions.exception_table import SHIPPED
 
-# Whole rooms of names that are looked up but are no rows.
-SHIPPED.rows(Exception)  # loads them
-LOOKED_UP: list[ByName[object]] = [web._WHAT, web._WHEN]
-NAMES = sorted(
-    {name for name in SHIPPED._rows if isinstance(name, str)} | {name for known in LOOKED_UP for name in known._known}
-)
+SHIPPED.packages()  # loads the rows
+NAMES = sorted({name for known in (SHIPPED._rows, web._WHAT, web._WHEN) for name in known if isinstance(name, str)})
 
 
 @pytest.mark.parametrize("name", NAMES)

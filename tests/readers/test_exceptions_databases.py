@@ -219,7 +219,7 @@ STATES: dict[str, tuple[str, str | None]] = {
     "53100": ("IO_ERROR", None),
     "53300": ("SERVER_BUSY", "none"),
     "55P03": ("UNAVAILABLE", "none"),
-    "57014": ("TIMEOUT", "none"),
+    "57014": ("TIMEOUT", "unknown"),
     "57P01": ("UNAVAILABLE", "unknown"),
     "57P03": ("UNAVAILABLE", "none"),
     "58030": ("IO_ERROR", None),
@@ -245,22 +245,11 @@ def test_only_names_of_constraints_are_shown(name: Any) -> None:
     assert error.details == {}
 
 
-# The words of libpq, as psycopg passes them on.
-CONNECTIONS = {
-    'connection failed: FATAL:  password authentication failed for user "secret"': ("NOT_CONFIGURED", None),
-    'connection failed: FATAL:  role "secret" does not exist': ("NOT_CONFIGURED", None),
-    'connection failed: FATAL:  database "secret" does not exist': ("NOT_CONFIGURED", None),
-    "connection failed: FATAL:  sorry, too many clients already": ("SERVER_BUSY", "none"),
-    "connection failed: FATAL:  the database system is starting up": ("UNAVAILABLE", "none"),
-    'connection failed: connection to server at "secret" failed: Connection refused': ("NETWORK_ERROR", "none"),
-    "server closed the connection unexpectedly": ("NETWORK_ERROR", "unknown"),
-    "the connection is lost": ("NETWORK_ERROR", "unknown"),
-}
-
-
-@pytest.mark.parametrize("words", CONNECTIONS)
-def test_psycopg_connections(words: str) -> None:
-    check(classified(psycopg.OperationalError(words)), *CONNECTIONS[words])
+@pytest.mark.parametrize(
+    "words", ['connection failed: FATAL:  role "secret" does not exist', "server closed the connection unexpectedly"]
+)
+def test_words_of_psycopg_say_nothing(words: str) -> None:
+    check(classified(psycopg.OperationalError(words)), "NETWORK_ERROR", "unknown")
 
 
 def test_a_real_refusal_by_psycopg() -> None:
@@ -271,13 +260,13 @@ def test_a_real_refusal_by_psycopg() -> None:
         error = failure(
             lambda: psycopg.connect(host=host, port=port, user="secret", password="secret", connect_timeout=5)
         )
-    check(error, "NETWORK_ERROR", "none")
+    check(error, "NETWORK_ERROR", "unknown")
 
 
 @pytest.mark.parametrize(
     ("exc", "code", "effect"),
     [
-        pytest.param(psycopg.errors.ConnectionTimeout("secret"), "TIMEOUT", "none", id="ConnectionTimeout"),
+        pytest.param(psycopg.errors.ConnectionTimeout("secret"), "TIMEOUT", "unknown", id="ConnectionTimeout"),
         pytest.param(psycopg.InterfaceError("secret"), "INTERNAL_ERROR", None, id="psycopg-interface"),
         pytest.param(asyncpg.InterfaceError("secret"), "INTERNAL_ERROR", None, id="asyncpg-interface"),
         pytest.param(
@@ -321,10 +310,6 @@ def test_redis(name: str) -> None:
     check(classified(getattr(redis.exceptions, name)("secret")), *REDIS[name])
 
 
-def test_redis_timeouts_before_anything_was_sent() -> None:
-    check(classified(redis.exceptions.TimeoutError("Timeout connecting to server")), "TIMEOUT", "none")
-
-
 @pytest.mark.parametrize("real", ["refused", "dns"])
 def test_redis_connections(real: str) -> None:
     from upstream import nobody
@@ -334,14 +319,7 @@ def test_redis_connections(real: str) -> None:
         retry = redis.retry.Retry(redis.backoff.NoBackoff(), 0)
         with redis.Redis(host=host, port=int(address.partition(":")[2]), password="secret", retry=retry) as client:
             error = failure(client.ping)
-    check(error, "NETWORK_ERROR", "none")
-    assert error.details == {"errorType": "dns_error" if real == "dns" else "connection_refused"}
-
-
-def test_redis_in_place_of_something_else() -> None:
-    exc = redis.exceptions.ConnectionError("Connection closed by server.")
-    exc.__context__ = ConnectionRefusedError()
-    check(classified(exc), "NETWORK_ERROR", "unknown")
+    check(error, "NETWORK_ERROR", "unknown")
 
 
 def mongo(code: int | None, **details: Any) -> Exception:

@@ -51,7 +51,7 @@ def check(error: fw.ToolError, code: str, effect: str | None = None) -> None:
 
 # status name: (code, effect)
 STATUSES: dict[str, tuple[str, str | None]] = {
-    "CANCELLED": ("UNAVAILABLE", "unknown"),
+    "CANCELLED": ("UNAVAILABLE", None),
     "UNKNOWN": ("UPSTREAM_ERROR", "unknown"),
     "INVALID_ARGUMENT": ("VALIDATION_ERROR", None),
     "DEADLINE_EXCEEDED": ("TIMEOUT", "unknown"),
@@ -61,11 +61,11 @@ STATUSES: dict[str, tuple[str, str | None]] = {
     "UNAUTHENTICATED": ("UNAUTHORIZED", None),
     "RESOURCE_EXHAUSTED": ("RATE_LIMITED", "none"),
     "FAILED_PRECONDITION": ("CONFLICT", None),
-    "ABORTED": ("UNAVAILABLE", "none"),
+    "ABORTED": ("UNAVAILABLE", None),
     "OUT_OF_RANGE": ("VALIDATION_ERROR", None),
     "UNIMPLEMENTED": ("UNSUPPORTED", None),
     "INTERNAL": ("UPSTREAM_ERROR", "unknown"),
-    "UNAVAILABLE": ("UNAVAILABLE", "unknown"),
+    "UNAVAILABLE": ("UNAVAILABLE", None),
     "DATA_LOSS": ("INTERNAL_ERROR", None),
 }
 
@@ -88,7 +88,7 @@ def test_grpc(name: str) -> None:
 
 
 def test_grpc_says_when_to_come_back() -> None:
-    waiting = classified(inactive("UNAVAILABLE", ("grpc-retry-pushback-ms", "1500")))
+    waiting = classified(inactive("DEADLINE_EXCEEDED", ("grpc-retry-pushback-ms", "1500")))
     # It may have been done already: then there is nothing to wait for, unless somebody knows better.
     assert (waiting.effect, waiting.retry_after, waiting.replace(effect="none").retry_after) == ("unknown", None, 1.5)
     assert classified(inactive("RESOURCE_EXHAUSTED", ("grpc-retry-pushback-ms", "1500"))).retry_after == 1.5
@@ -121,7 +121,7 @@ def test_a_call_that_still_runs_is_not_waited_for() -> None:
         pytest.param(google.Conflict("secret"), "CONFLICT", ONLY_A_STATUS, id="Conflict"),
         pytest.param(google.Forbidden("secret"), "FORBIDDEN", ONLY_A_STATUS, id="Forbidden"),
         pytest.param(google.TooManyRequests("secret"), "RATE_LIMITED", ONLY_A_STATUS, id="TooManyRequests"),
-        pytest.param(google.ServiceUnavailable("secret"), "UNAVAILABLE", "unknown", id="ServiceUnavailable"),
+        pytest.param(google.ServiceUnavailable("secret"), "UNAVAILABLE", None, id="ServiceUnavailable"),
         pytest.param(google.BadGateway("secret"), "UPSTREAM_ERROR", None, id="BadGateway"),
         pytest.param(google.RetryError("secret", google.NotFound("secret")), "NOT_FOUND", None, id="RetryError-cause"),
         pytest.param(google.RetryError("secret", None), "TIMEOUT", "unknown", id="RetryError"),
@@ -167,7 +167,7 @@ def aws(code: str, status: int = 400, operation: str = "PutItem", **headers: str
         ("ConditionalCheckFailedException", 400, "CONFLICT", None),
         ("ExpiredToken", 400, "UNAUTHORIZED", None),
         ("ValidationException", 400, "VALIDATION_ERROR", None),
-        ("TransactionCanceledException", 400, "UNAVAILABLE", "none"),
+        ("TransactionCanceledException", 400, "UNAVAILABLE", None),
         ("InternalFailure", 500, "UPSTREAM_ERROR", "unknown"),
         ("RequestTimeout", 400, "TIMEOUT", "unknown"),
         ("secret", 404, "NOT_FOUND", ONLY_A_STATUS),
@@ -316,8 +316,8 @@ def test_what_models_say_otherwise(exc: Exception, code: str) -> None:
         for exc, code, effect in [
             (dns.resolver.NXDOMAIN(), "NOT_FOUND", None),
             (dns.resolver.NoAnswer(), "NOT_FOUND", None),
-            (dns.exception.Timeout(), "TIMEOUT", None),
-            (dns.resolver.LifetimeTimeout(timeout=1.0, errors=[]), "TIMEOUT", None),
+            (dns.exception.Timeout(), "TIMEOUT", "unknown"),
+            (dns.resolver.LifetimeTimeout(timeout=1.0, errors=[]), "TIMEOUT", "unknown"),
             (dns.resolver.NoNameservers(), "NETWORK_ERROR", "none"),
             (dns.resolver.NoResolverConfiguration(), "NOT_CONFIGURED", None),
             (dns.resolver.YXDOMAIN(), "VALIDATION_ERROR", None),

@@ -90,16 +90,6 @@ CALLS: list[tuple[str, dict[str, Any], str]] = [
         STATUS + ', "password": "<unchanged>"} and the same body.',
     ),
     (
-        "query",
-        {"sql": "select nmae from people"},
-        'sql: no such column: nmae. Next: call query with {"sql": "<corrected sql>"}.',
-    ),
-    (
-        "query",
-        {"sql": "selec name from people"},
-        'sql: near "selec": syntax error. Next: call query with {"sql": "<corrected sql>"}.',
-    ),
-    (
         "pick",
         {"filter": "{name: 1}"},
         "filter must be JSON (Expecting property name enclosed in double quotes at line 1, column 2). "

@@ -17,8 +17,7 @@ import pytest
 
 from failwell.model import UNWRITTEN
 from failwell.testing.adapter import answer
-from failwell.testing.conformance import LEVELS, Vector, load_vectors, run
-from failwell.testing.differences import differences
+from failwell.testing.conformance import LEVELS, Vector, differences, load_vectors, run
 
 ROOT = Path(__file__).parent.parent.parent
 ADAPTER = [sys.executable, "-m", "failwell.testing.adapter"]

@@ -22,57 +22,46 @@ from .exceptions.exception_table import (
     wrap,
 )
 from .http import STATUSES, body_message, code_for, from_http, retry_after
-from .prose import from_text
 
 if TYPE_CHECKING:
+    from .client_errors import BAD_ANSWER, Http, lost_session, of_post
+    from .error_text import from_text
     from .exceptions.builtin import timed_out
-    from .exceptions.callers_text import misread
     from .exceptions.chain import attribute, chain, leaves, named, said, shorten_text
     from .exceptions.databases import is_of_database
     from .exceptions.refusal import code_of, plain_function, refusal
-    from .extra_arguments import HARMLESS, fate, strictly, unexpected
-    from .failure_reader import (
-        BAD_ANSWER,
-        Http,
-        is_envelope,
-        is_failing,
-        is_plain_failure,
-        lost_session,
-        of_post,
-        read,
-        text_of,
-    )
+    from .failure_reader import is_envelope, is_failing, is_plain_failure, read, text_of
     from .hints.verify import Checks
     from .traces import trace_line, without_frames
-    from .validation import call_of, check_names, from_pydantic, from_schema, unknown_arguments, unknown_tool
+    from .validation import (
+        call_of,
+        check_names,
+        fate,
+        from_pydantic,
+        from_schema,
+        misread,
+        strictly,
+        unexpected,
+        unknown_arguments,
+        unknown_tool,
+    )
 
 _LATER: Final = {
-    **dict.fromkeys(
-        (
-            "BAD_ANSWER",
-            "Http",
-            "is_envelope",
-            "is_failing",
-            "is_plain_failure",
-            "lost_session",
-            "of_post",
-            "read",
-            "text_of",
-        ),
-        ".failure_reader",
-    ),
-    "timed_out": ".exceptions.builtin",
-    **dict.fromkeys(("attribute", "chain", "leaves", "named", "said", "shorten_text"), ".exceptions.chain"),
-    **dict.fromkeys(("code_of", "plain_function", "refusal"), ".exceptions.refusal"),
-    "misread": ".exceptions.callers_text",
-    "is_of_database": ".exceptions.databases",
-    **dict.fromkeys(("HARMLESS", "fate", "strictly", "unexpected"), ".extra_arguments"),
-    "Checks": ".hints.verify",
-    "trace_line": ".traces",
-    "without_frames": ".traces",
-    **dict.fromkeys(
-        ("call_of", "check_names", "from_pydantic", "from_schema", "unknown_arguments", "unknown_tool"), ".validation"
-    ),
+    name: module
+    for module, names in {
+        ".client_errors": "BAD_ANSWER Http lost_session of_post",
+        ".exceptions.builtin": "timed_out",
+        ".exceptions.chain": "attribute chain leaves named said shorten_text",
+        ".exceptions.databases": "is_of_database",
+        ".exceptions.refusal": "code_of plain_function refusal",
+        ".hints.verify": "Checks",
+        ".failure_reader": "is_envelope is_failing is_plain_failure read text_of",
+        ".error_text": "from_text",
+        ".traces": "trace_line without_frames",
+        ".validation": "call_of check_names fate from_pydantic from_schema misread strictly unexpected "
+        "unknown_arguments unknown_tool",
+    }.items()
+    for name in names.split()
 }
 
 
@@ -135,7 +124,6 @@ __all__ = [
     "from_schema",
     "unknown_arguments",
     "unknown_tool",
-    "HARMLESS",
     "fate",
     "strictly",
     "unexpected",

@@ -178,16 +178,16 @@ _RESETS: Final = (
 )
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 # Above this a number is a moment, not a wait: nobody says "come back in thirty years".
-_EPOCH: Final = 1_000_000_000
+EPOCH: Final = 1_000_000_000
 
 
 def _delay(given: str) -> float | int | None:
     given = given.strip()[:100]
     number = positive(given)
     if number is not None:
-        if number > _EPOCH * 1000:
+        if number > EPOCH * 1000:
             number /= 1000
-        return number if number < _EPOCH else positive(round(number - time.time(), 3))
+        return number if number < EPOCH else positive(round(number - time.time(), 3))
     if re.fullmatch(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+", given):
         return positive(sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"([\d.]+)(ms|[smhd])", given)))
     from email.utils import parsedate_to_datetime  # rarely needed, and as heavy as all the rest

@@ -1,15 +1,18 @@
-"""Arguments that break a tool's schema: one error that says what was sent, what is expected, and what fixes it.
+"""Arguments that break a tool's schema, are unknown to it, or cannot be read: one error that says what was sent, what
+is expected, and what fixes it.
 
 pydantic's errors and those of the validator become the same broken rules, and those the same sentences.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
-from failwell.model import Action, NotFound, Path, ToolError, shown, text
+from failwell.model import Action, FieldError, Nature, NotFound, Path, ToolError, shown, text
 from failwell.redact import Secrets
 from failwell.schema import (
     LONGEST_NAME,
@@ -23,12 +26,18 @@ from failwell.schema import (
     cut,
     explain,
     invalid,
+    known_names,
     nearest,
+    open_ended,
     pydantic_problems,
     ranked,
+    restraint,
+    unknown_names,
 )
 from failwell.schema import check_names as _check_names
 
+from .exceptions.builtin import position_of
+from .exceptions.chain import attribute, chain, is_a, said
 from .exceptions.exception_table import SHIPPED, broken
 
 Arguments = Mapping[str, Any]
@@ -132,11 +141,64 @@ def unknown_tool(name: str, known: Iterable[str]) -> ToolError:
     )
 
 
-@SHIPPED.maps(
+# What Python says of a function that is called with a name that it does not have.
+_UNEXPECTED: Final = re.compile(r" got an unexpected keyword argument '(.+?)'(?:\. Did you mean '.+'\?)?", re.DOTALL)
+_HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
+"""Of which tools an argument that they do not have may be ignored: of those that are not said to change things."""
+
+
+def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], nature: Nature) -> str:
+    """What becomes of a call with arguments that the tool does not have: `reject`, `warn`, `note` or `allow`.
+
+    Unless the author chose, a call is refused where to ignore one could do harm or hides a mistake: on a tool that
+    changes things, where the name is near that of an argument that is missing, and where it promises restraint.
+    """
+    if extra != "auto":
+        return extra
+    if schema.get("additionalProperties") is False or nature not in _HARMLESS:
+        return "reject"
+    strange = check_names(arguments, schema)
+    if any(change.op == "rename" for change in strange.patch):
+        return "reject"
+    return "reject" if any(map(restraint, unknown_names(arguments, schema))) else "note"
+
+
+def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
+    """The schema as it is applied: unknown arguments are against it only if they are refused."""
+    if open_ended(schema) or (extra == "auto" and schema.get("additionalProperties") is False):
+        return schema
+    return {**schema, "properties": known_names(schema), "additionalProperties": extra != "reject"}
+
+
+def unexpected(
+    exc: BaseException, arguments: Mapping[str, Any], schema: Mapping[str, Any] | None, *, tool: str
+) -> ToolError | None:
+    """What is wrong with a call that was handed on as it came, to a function that does not have all of its names."""
+    for each in chain(exc, context=False):
+        found = _UNEXPECTED.search(said(each)) if is_a(each, TypeError) else None
+        if found is not None and found[1] in unknown_names(arguments, schema or {}):
+            return from_schema(strictly(schema or {}, "reject"), arguments, tool=tool)
+    return None
+
+
+def misread(exc: BaseException, arguments: Mapping[str, Any]) -> ToolError | None:
+    """What is wrong with an argument that was to be JSON and is none, if that is what `exc` is about."""
+    for each in chain(exc, context=False):
+        if not is_a(each, json.JSONDecodeError):
+            continue
+        for name, value in islice(arguments.items(), _MOST):
+            if isinstance(name, str) and isinstance(value, str) and attribute(each, "doc") == value:
+                words = f"must be JSON ({position_of(each)})"  # type: ignore[arg-type]
+                return ToolError(words, code="VALIDATION_ERROR", fields=[FieldError((name,), words)], standing="quoted")
+    return None
+
+
+_MOST: Final = 50
+
+
+# Without the call's arguments nobody knows whose data were rejected, and the text of these quotes them.
+SHIPPED.maps(
     "pydantic_core._pydantic_core.ValidationError",
     "pydantic.v1.error_wrappers.ValidationError",
     "jsonschema.exceptions.ValidationError",
-)
-def unanchored(exc: Exception) -> ToolError:
-    """Without the call's arguments nobody knows whose data were rejected, and its text quotes them."""
-    return broken(exc)
+)(broken)

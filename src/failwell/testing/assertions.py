@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from failwell.formats import Outcome
 from failwell.model import NeedsInput, ToolError
 from failwell.readers import Http, read
 from failwell.recovery import Report
@@ -40,7 +39,8 @@ def assert_error(
     # A report of `Recovering` has read its outcome already.
     error = outcome.error if isinstance(outcome, Report) else read(outcome, http=http)
     if not isinstance(error, ToolError):
-        raise AssertionError(f"expected an error, got {_shown(error)}: {_short(repr(outcome))}")
+        got = "a question to the user" if isinstance(error, NeedsInput) else "a call that worked"
+        raise AssertionError(f"expected an error, got {got}: {_short(repr(outcome))}")
     wanted = {
         "code": code,
         "kind": kind,
@@ -65,7 +65,8 @@ def assert_error(
             else f"next action: expected none, got {', '.join(named)}"
         )
     if wrong:
-        raise AssertionError("\n  ".join(["the error is not as expected:", *wrong, f"it is: {_told(error)}"]))
+        found = f"it is: {error.code or 'no code'} ({_plain(error.kind)}): {_short(error.message)}"
+        raise AssertionError("\n  ".join(["the error is not as expected:", *wrong, found]))
     return error
 
 
@@ -139,14 +140,6 @@ def _next_actions(error: ToolError) -> list[str]:
 def _plain(value: Any) -> Any:
     """Kinds and strategies are compared, and shown, as the texts they are."""
     return getattr(value, "value", value)
-
-
-def _shown(outcome: Outcome | None) -> str:
-    return "a question to the user" if isinstance(outcome, NeedsInput) else "a call that worked"
-
-
-def _told(error: ToolError) -> str:
-    return f"{error.code or 'no code'} ({_plain(error.kind)}): {_short(error.message)}"
 
 
 def _short(text: str) -> str:

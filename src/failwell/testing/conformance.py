@@ -1,7 +1,7 @@
 """Runs the conformance vectors against an implementation in any language, over its standard input and output.
 
-The requests are written by a thread of their own and the answers read by another, so that neither a command that does
-not read nor one that does not write can hold up the run: only the wait for the next answer counts, and it has an end.
+The requests are a file, and a command that gives no answer in time is killed, so neither one that does not read nor one
+that does not write can hold up the run.
 """
 
 from __future__ import annotations
@@ -9,28 +9,27 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import ndiff
 from importlib.resources import files
-from threading import Thread
-from typing import IO, Any, Final, Self
+from typing import IO, Any, Final
 
 from failwell.formats import FORMATS
 from failwell.model import Json
-
-from .differences import differences
 
 LEVELS: Final = (*FORMATS, "decide")
 """What an implementation can claim, one by one: each has a file of vectors."""
 
 TIMEOUT: Final = 10.0
 _LONGEST_LINE: Final = 4_000_000
+_LONGEST_SHOWN: Final = 160
+_ABSENT: Final = object()
 # Where an error came from and what was noted on the way is the reader's own business.
 _NOT_COMPARED: Final = ("origin", "delivery", "format", "confidence", "notes")
 
@@ -123,17 +122,34 @@ def run(command: Sequence[str], vectors: Sequence[Vector], timeout: float = TIME
     """Start `command` once and ask it everything. Raises OSError or ValueError when it cannot be started."""
     report = ConformanceReport({level: Tally() for level in dict.fromkeys(vector.format for vector in vectors)})
     pending = {vector.id: vector for vector in vectors}
-    with _Running(command, vectors, timeout) as running:
+    with tempfile.TemporaryFile() as requests, tempfile.TemporaryFile() as errors:
+        requests.write(b"".join(vector.request() for vector in vectors))
+        requests.seek(0)
+        process = subprocess.Popen(
+            command,
+            stdin=requests,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            # A group of its own, so that a shell or a package runner does not leave the real command behind.
+            start_new_session=sys.platform != "win32",
+        )
         try:
             while pending:
-                answer = running.answer(next(iter(pending)))
+                answer = _next_answer(process, errors, next(iter(pending)), timeout)
                 vector = pending.pop(answer["id"], None) if isinstance(answer["id"], str) else None
                 if vector is None:
                     raise Misbehaved(f"the command answered {_quote(answer['id'])}, which was not asked or is answered")
                 _judge(report, vector, answer)
-            running.finish()
+            # It knows that nothing more comes.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(min(timeout, 2.0))
         except Misbehaved as problem:
             report.problem = str(problem)
+        finally:
+            _kill(process)
+            process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
     for vector in pending.values():
         report.levels[vector.format].not_run += 1
     return report
@@ -157,107 +173,56 @@ def _judge(report: ConformanceReport, vector: Vector, answer: Mapping[str, Json]
         tally.passed += 1
 
 
-class _Running:
-    """A command that was started, its answers, and the certainty that it is gone afterwards."""
+def _next_answer(
+    process: subprocess.Popen[bytes], errors: IO[bytes], waiting_for: str, timeout: float
+) -> dict[str, Json]:
+    """The next answer; Misbehaved when there is none in time."""
+    expired = threading.Event()
 
-    def __init__(self, command: Sequence[str], vectors: Sequence[Vector], timeout: float) -> None:
-        self.timeout = timeout
-        self.lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed on exit
+    def expire() -> None:
+        expired.set()
+        _kill(process)
+
+    watchdog = threading.Timer(timeout, expire)
+    watchdog.daemon = True
+    watchdog.start()
+    assert process.stdout is not None
+    line = b""
+    try:
+        while not line.strip() and (line := process.stdout.readline(_LONGEST_LINE)):
+            pass
+    finally:
+        watchdog.cancel()
+    if expired.is_set():
+        raise Misbehaved(f"the command gave no answer to {waiting_for} within {timeout:g} seconds")
+    if not line:
         try:
-            self.process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self.stderr,
-                # A group of its own, so that a shell or a package runner does not leave the real command behind.
-                start_new_session=sys.platform != "win32",
+            code = process.wait(min(timeout, 1.0))
+            ending = (
+                f"the command ended with exit code {code}" if code >= 0 else f"the command was ended by signal {-code}"
             )
-        except BaseException:
-            self.stderr.close()
-            raise
-        self.asking = self._pump(self.process.stdin, self._ask, vectors)
-        self.reading = self._pump(self.process.stdout, self._read)
-
-    def _pump(self, pipe: IO[bytes] | None, work: Callable[..., None], *arguments: Any) -> Thread:
-        assert pipe is not None
-        thread = Thread(target=work, args=(pipe, *arguments), daemon=True)
-        thread.start()
-        return thread
-
-    def _ask(self, stdin: IO[bytes], vectors: Sequence[Vector]) -> None:
-        # That a command has ended is noticed by its answers, not here.
-        with contextlib.suppress(OSError):
-            for vector in vectors:
-                stdin.write(vector.request())
-                stdin.flush()
-        with contextlib.suppress(OSError):
-            stdin.close()
-
-    def _read(self, stdout: IO[bytes]) -> None:
-        with contextlib.suppress(OSError), stdout:
-            while line := stdout.readline(_LONGEST_LINE):
-                self.lines.put(line)
-        self.lines.put(b"")
-
-    def answer(self, waiting_for: str) -> dict[str, Json]:
-        """The next answer; Misbehaved when there is none."""
-        deadline = time.monotonic() + self.timeout
-        while (left := deadline - time.monotonic()) > 0:
-            try:
-                line = self.lines.get(timeout=left)
-            except queue.Empty:
-                break
-            if not line:
-                raise Misbehaved(f"{self._ending()} before it answered {waiting_for}{self._last_words()}")
-            if line.strip():
-                return _answer(line)
-        raise Misbehaved(f"the command gave no answer to {waiting_for} within {self.timeout:g} seconds")
-
-    def _ending(self) -> str:
-        try:
-            code = self.process.wait(min(self.timeout, 1.0))
         except subprocess.TimeoutExpired:
-            return "the command closed its output"
-        return f"the command ended with exit code {code}" if code >= 0 else f"the command was ended by signal {-code}"
-
-    def _last_words(self) -> str:
-        self.stderr.seek(0, os.SEEK_END)
-        self.stderr.seek(max(0, self.stderr.tell() - 4096))
-        said = self.stderr.read().decode("utf-8", "replace").strip().splitlines()
-        return f"; its last words: {_quote(said[-1])}" if said else ""
-
-    def finish(self) -> None:
-        """Time to say goodbye: it knows that nothing more comes."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(min(self.timeout, 2.0))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(OSError):
-            if sys.platform == "win32":
-                self.process.kill()
-            else:
-                os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        # The pipes end with the command, and the threads with the pipes; something it set free may still hold them.
-        for thread in (self.asking, self.reading):
-            thread.join(1.0)
-        self.stderr.close()
-
-
-def _answer(line: bytes) -> dict[str, Json]:
+            ending = "the command closed its output"
+        errors.seek(0)
+        words = errors.read().decode("utf-8", "replace").strip().splitlines()
+        last = f"; its last words: {_quote(words[-1])}" if words else ""
+        raise Misbehaved(f"{ending} before it answered {waiting_for}{last}")
     try:
         answer = json.loads(line.decode("utf-8"), parse_constant=_no_number)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict) or "id" not in answer:
-        raise Misbehaved(
-            f"the command printed something that is not an answer: {_quote(line.decode('utf-8', 'replace'))}"
-        )
+        shown = _quote(line.decode("utf-8", "replace"))
+        raise Misbehaved(f"the command printed something that is not an answer: {shown}")
     return answer
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _no_number(name: str) -> Json:
@@ -268,3 +233,42 @@ def _quote(value: Json) -> str:
     text = value.strip() if isinstance(value, str) else value
     shown = json.dumps(text, ensure_ascii=False)
     return shown if len(shown) <= 120 else shown[:119] + '…"'
+
+
+def differences(expected: Json, got: Json) -> list[str]:
+    """One line for each place where `got` is not `expected`; none when they are the same JSON value."""
+    return list(_walk(expected, got, ""))
+
+
+def _walk(expected: Any, got: Any, path: str) -> Iterator[str]:
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for name in [*expected, *(name for name in got if name not in expected)]:
+            inner = f"{path}.{name}" if path else name
+            yield from _walk(expected.get(name, _ABSENT), got.get(name, _ABSENT), inner)
+    elif isinstance(expected, list) and isinstance(got, list):
+        for index in range(max(len(expected), len(got))):
+            wanted, came = (items[index] if index < len(items) else _ABSENT for items in (expected, got))
+            yield from _walk(wanted, came, f"{path}[{index}]")
+    elif not _same(expected, got):
+        where = f"{path}: " if path else ""
+        if isinstance(expected, str) and isinstance(got, str) and "\n" in expected + got:
+            yield f"{where}the texts differ (- expected, + got)"
+            compared = ndiff(expected.split("\n"), got.split("\n"))
+            yield from (f"  {_short(line)}" for line in compared if not line.startswith(("  ", "? ")))
+        else:
+            yield f"{where}expected {_shown(expected)}, got {_shown(got)}"
+
+
+def _same(expected: Any, got: Any) -> bool:
+    # Python says that True equals 1; JSON does not. It does say that 1 and 1.0 are the same number.
+    if isinstance(expected, bool) or isinstance(got, bool):
+        return expected is got
+    return bool(expected == got)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is _ABSENT else _short(json.dumps(value, ensure_ascii=False))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"

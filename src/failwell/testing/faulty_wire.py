@@ -23,7 +23,7 @@ Message = MutableMapping[str, Any]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def _taken(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _split_order(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The frame as it would be without the order, and the order."""
     frame = json.loads(text)
     meta = frame["result"]["_meta"]
@@ -34,24 +34,20 @@ def _taken(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _texts(frame: Mapping[str, Any], order: Mapping[str, Any]) -> list[str]:
-    """What is said instead of the frame."""
+    """What is sent instead of the frame."""
     match order["do"]:
         case "raw":
-            return [json.dumps(_framed(order, frame))]
+            raw = order["frame"]
+            if not (order.get("whole") or "result" in raw or "error" in raw):
+                # A result of the script's author is a result in both eras; the newer one says so in a field of its own.
+                era = {"resultType": frame["result"]["resultType"]} if "resultType" in frame["result"] else {}
+                raw = {"result": {**era, **raw}}
+            return [json.dumps({"jsonrpc": "2.0", "id": frame["id"], **raw})]
         case "garbage":
             return [order["text"]]
         case "noise":
             return [order["text"], json.dumps(frame)]
     return [json.dumps(frame)] * 2
-
-
-def _framed(order: Mapping[str, Any], frame: Mapping[str, Any]) -> dict[str, Any]:
-    raw = order["frame"]
-    if order.get("whole") or "result" in raw or "error" in raw:
-        return {"jsonrpc": "2.0", "id": frame["id"], **raw}
-    # A result of the script's author is a result in both eras; the newer one says so in a field of its own.
-    era = {"resultType": frame["result"]["resultType"]} if "resultType" in frame["result"] else {}
-    return {"jsonrpc": "2.0", "id": frame["id"], "result": {**era, **raw}}
 
 
 class StdoutWriter:
@@ -65,7 +61,7 @@ class StdoutWriter:
         if ORDER not in line:
             self._put(line)
             return len(line)
-        frame, order = _taken(line)
+        frame, order = _split_order(line)
         if order["do"] == "cut":
             text = json.dumps(frame)
             self._put(text[: len(text) // 2] if order["midway"] else "")
@@ -143,7 +139,7 @@ class _Answer:
     async def _replace(self, body: str) -> None:
         # The body is the frame, or one event whose data is the frame.
         event = [line.removeprefix("data:").strip() for line in body.splitlines() if line.startswith("data:")]
-        frame, order = _taken(event[0] if event else body)
+        frame, order = _split_order(event[0] if event else body)
         if order["do"] == "cut":
             await self._cut(json.dumps(frame).encode(), order["midway"])
         elif order["do"] == "http":

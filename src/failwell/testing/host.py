@@ -22,13 +22,18 @@ if TYPE_CHECKING:
     import mcp
 
 Transport = Literal["stdio", "http"]
-_KNOCK: Final = str(Path(__file__).with_name("doorstep.py"))
+_SHIM: Final = str(Path(__file__).with_name("stdio_shim.py"))
 _COMMAND: Final = [sys.executable, "-P", "-m", "failwell.testing.scripted"]
 _ERRORS: Final = "stderr.txt"
 
 
 class ScriptedServer:
-    """A server that runs: where it is, what arrived there and what it did."""
+    """A real server, in a process of its own, that fails as the script says: `async with scripted(script) as server`.
+
+    `directory` is where the script and what happened are kept; without it they are gone afterwards. A server that finds
+    one of an earlier run goes on from there. Over HTTP a server that dies is back at once, or `restart_after` seconds
+    later.
+    """
 
     def __init__(
         self,
@@ -83,7 +88,7 @@ class ScriptedServer:
         if self.transport != "stdio":
             raise RuntimeError("A server on HTTP is not started by its client; it has a URL.")
         # Alone, without the site's packages: this is most of what a fresh server costs.
-        return [sys.executable, "-I", "-S", _KNOCK, self._door]
+        return [sys.executable, "-I", "-S", _SHIM, self._socket]
 
     def mcp(self, **options: Any) -> mcp.Client:
         """A client of the MCP SDK, not yet connected."""
@@ -110,8 +115,8 @@ class ScriptedServer:
             raise RuntimeError("A scripted server needs a system that can fork: Linux, macOS or WSL.")
         bring("mcp_types", "a scripted server", "testing")
         if self.transport == "stdio":
-            Path(self._door).unlink(missing_ok=True)
-            where = ["--door", self._door]
+            Path(self._socket).unlink(missing_ok=True)
+            where = ["--socket", self._socket]
         else:
             where = ["--http", str(self._port), "--restart-after", str(self._restart_after)]
         with (self.directory / _ERRORS).open("ab") as errors:
@@ -158,7 +163,7 @@ class ScriptedServer:
             self.directory = Path(self._given or held.enter_context(temporary(prefix="failwell-")))
             self.directory.mkdir(parents=True, exist_ok=True)
             # In a folder of its own: the path of a socket must be short.
-            self._door = str(Path(held.enter_context(temporary(prefix="failwell-"))) / "door")
+            self._socket = str(Path(held.enter_context(temporary(prefix="failwell-"))) / "socket")
             self.script.save(self.directory)
             self._ledger = held.enter_context(Ledger(self.directory, self.script))
             held.callback(self.kill)
@@ -180,17 +185,4 @@ class ScriptedServer:
         self.__exit__()
 
 
-def scripted(
-    script: Script,
-    transport: Transport = "stdio",
-    *,
-    directory: str | Path | None = None,
-    restart_after: float = 0.0,
-) -> ScriptedServer:
-    """A real server, in a process of its own, that fails as the script says: `async with scripted(script) as server`.
-
-    `directory` is where the script and what happened are kept; without it they are gone afterwards. A server that finds
-    one of an earlier run goes on from there. Over HTTP a server that dies is back at once, or `restart_after` seconds
-    later.
-    """
-    return ScriptedServer(script, transport, directory=directory, restart_after=restart_after)
+scripted = ScriptedServer

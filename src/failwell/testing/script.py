@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal, Self, get_args
 
@@ -170,8 +170,12 @@ def outcome_of(fault: Fault) -> Outcome:
     return outcome.replace(origin=None) if isinstance(outcome, ToolError) else outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool of a scripted server."""
+
+    name: str
+    _: KW_ONLY
     effect: bool = False
     """Whether a call changes something: each time it does, the ledger gets a line."""
     faults: Sequence[Fault] = ()
@@ -190,13 +194,6 @@ class _Settings:
     """What a call that works is answered; by default `{"ok": true, "attempt": n}`."""
     input_schema: Mapping[str, Json] = field(default_factory=lambda: {"type": "object"})
     output_schema: Mapping[str, Json] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tool(_Settings):
-    """A tool of a scripted server."""
-
-    name: str
 
     def __post_init__(self) -> None:
         if self.plan and self.key is None:

@@ -7,6 +7,6 @@ there is the function of this name in `failwell.testing`.
 from __future__ import annotations
 
 if __name__ == "__main__":
-    from .keeper import main
+    from .fork_server import main
 
     main()

@@ -7,8 +7,8 @@ import json
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from typing import IO, Any, Final, Literal, NoReturn, cast
+from collections.abc import Callable
+from typing import IO, Any, Literal, NoReturn, cast
 
 import anyio
 import anyio.lowlevel
@@ -62,10 +62,39 @@ class Stage:
         if tool.effect and (fault is None or fault.at != "before"):
             self.ledger.take_effect(call, part=fault is not None and fault.at == "during")
         self.ledger.sync()
-        if fault is None:
-            return CallToolResult.model_validate(self.answer(tool, call))
-        result = await _BEHAVIOUR[fault.kind](self, tool, call, fault, ctx.protocol_version)
+        era = ctx.protocol_version
+        result = self.answer(tool, call) if fault is None else await self.failing(tool, call, fault, era)
         return CallToolResult.model_validate(result)
+
+    async def failing(self, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
+        """The result of a call that meets a fault, if it has one."""
+        options = fault.options
+        match fault.kind:
+            case "error":
+                outcome = outcome_of(fault)
+                if options.get("protocol"):
+                    error: Any = to_jsonrpc(outcome, era=era)["error"]
+                    raise MCPError(error["code"], error["message"], error.get("data"))
+                given = {"output_schema": tool.output_schema is not None, **options.get("options", {})}
+                return to_result(outcome, options["format"], era=era, **given)
+            case "text":
+                return {"content": [{"type": "text", "text": options["text"]}], "isError": options["is_error"]}
+            case "protocol":
+                raise MCPError(options["code"], options["message"], options.get("data"))
+            case "http" if self.transport == "stdio":
+                answered = from_http(options["status"], options.get("headers"), options.get("body"), method="POST")
+                # As words: whoever passes a status on has looked at nothing else.
+                return to_result(answered, era=era, meta=False)
+            case "crash":
+                self.leave(options["code"])
+            case "hang":
+                await anyio.sleep_forever()
+            case "late":
+                await anyio.sleep(options["seconds"])
+                return self.answer(tool, call)
+        # The right answer, with an order to the wire to send something else. A script may leave out some of it.
+        order = {"do": fault.kind, "headers": {}, "body": None, **options}
+        return {**self.answer(tool, call), "_meta": {ORDER: order}}
 
     def answer(self, tool: Tool, call: Call) -> dict[str, Any]:
         """The result of a call that worked."""
@@ -83,81 +112,19 @@ def _listed(tool: Tool) -> ListedTool:
         "destructiveHint": tool.destructive,
     }
     given = {name: hint for name, hint in hints.items() if hint is not None}
-    return ListedTool(
-        name=tool.name,
-        description=tool.description,
-        input_schema=_schema(tool),
-        output_schema=None if tool.output_schema is None else dict(tool.output_schema),
-        annotations=ToolAnnotations.model_validate(given) if given else None,
-    )
-
-
-def _schema(tool: Tool) -> dict[str, Any]:
-    """The schema of the script, which knows the tool's key: whoever looks for a call that tells, looks there."""
     schema: dict[str, Any] = {"type": "object", **tool.input_schema}
     if tool.key is not None and tool.key not in schema.get("properties", {}):
+        # The schema knows the tool's key: whoever looks for a call that tells, looks there.
         schema["properties"] = {**schema.get("properties", {}), tool.key: {}}
         if tool.reads is not None:
             schema["required"] = [*schema.get("required", ()), tool.key]
-    return schema
-
-
-async def _error(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    if fault.options.get("protocol"):
-        error: Any = to_jsonrpc(outcome_of(fault), era=era)["error"]
-        raise MCPError(error["code"], error["message"], error.get("data"))
-    given = {"output_schema": tool.output_schema is not None, **fault.options.get("options", {})}
-    return to_result(outcome_of(fault), fault.options["format"], era=era, **given)
-
-
-async def _text(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": fault.options["text"]}], "isError": fault.options["is_error"]}
-
-
-async def _protocol(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    raise MCPError(fault.options["code"], fault.options["message"], fault.options.get("data"))
-
-
-async def _http(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    if stage.transport == "http":
-        return await _ordered(stage, tool, call, fault, era)
-    error = from_http(fault.options["status"], fault.options.get("headers"), fault.options.get("body"), method="POST")
-    # As words: whoever passes a status on has looked at nothing else.
-    return to_result(error, era=era, meta=False)
-
-
-async def _crash(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    stage.leave(fault.options["code"])
-
-
-async def _hang(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    await anyio.sleep_forever()
-    raise AssertionError("forever has ended")
-
-
-async def _late(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    await anyio.sleep(fault.options["seconds"])
-    return stage.answer(tool, call)
-
-
-async def _ordered(stage: Stage, tool: Tool, call: Call, fault: Fault, era: str) -> dict[str, Any]:
-    """The right answer, with an order to the wire to send something else."""
-    return {**stage.answer(tool, call), "_meta": {ORDER: {"do": fault.kind, **_DEFAULTS, **fault.options}}}
-
-
-# What a script that was written by hand may leave out.
-_DEFAULTS: Final[Mapping[str, Any]] = {"headers": {}, "body": None}
-_Behaviour = Callable[[Stage, Tool, Call, Fault, str], Awaitable[dict[str, Any]]]
-_BEHAVIOUR: Final[Mapping[str, _Behaviour]] = {
-    "error": _error,
-    "text": _text,
-    "protocol": _protocol,
-    "http": _http,
-    "crash": _crash,
-    "hang": _hang,
-    "late": _late,
-    **dict.fromkeys(("raw", "garbage", "cut", "twice", "noise"), _ordered),
-}
+    return ListedTool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=schema,
+        output_schema=None if tool.output_schema is None else dict(tool.output_schema),
+        annotations=ToolAnnotations.model_validate(given) if given else None,
+    )
 
 
 def serve_stdio(ledger: Ledger, leave: Callable[[int], NoReturn] = os._exit, watched: tuple[int, ...] = ()) -> NoReturn:

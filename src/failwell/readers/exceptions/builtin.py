@@ -7,90 +7,72 @@ from __future__ import annotations
 
 import errno
 import json
-from collections.abc import Callable
 from typing import Any, Final
 
 from failwell.model import Effect, ToolError
 from failwell.redact import cited
 
-from .callers_text import position_of
 from .chain import args, attribute, class_name, is_a, said
-from .exception_table import SHIPPED, broken
+from .exception_table import SHIPPED, Row, broken
 from .refusal import is_local_word
 
-
-def timed_out(effect: Effect | None = Effect.UNKNOWN) -> ToolError:
-    return ToolError("The operation took too long.", code="TIMEOUT", effect=effect, details={"errorType": "timeout"})
-
-
-def unreachable(what: str, error_type: str, effect: Effect | None) -> ToolError:
-    """A service behind the tool that could not be spoken to. Which one is nobody's business but the operator's."""
-    return ToolError(
-        f"A service the tool needs cannot be reached: {what}.",
-        code="NETWORK_ERROR",
-        effect=effect,
-        details={"errorType": error_type},
-    )
-
-
-def refused() -> ToolError:
-    return unreachable("the connection was refused", "connection_refused", Effect.NONE)
-
-
-def lost(effect: Effect | None = Effect.UNKNOWN) -> ToolError:
-    return unreachable("the connection broke", "connection_reset", effect)
-
-
-def no_address() -> ToolError:
-    return unreachable("its name cannot be resolved", "dns_error", Effect.NONE)
-
-
-def no_route() -> ToolError:
-    return unreachable("there is no way to it", "network", Effect.NONE)
-
-
-def insecure(effect: Effect | None = Effect.NONE) -> ToolError:
-    return ToolError(
+# Failures of requests to a service behind the tool, by the error type of contract 001. Which service it is is nobody's
+# business but the operator's.
+_TRANSPORT: Final[dict[str, tuple[str, str, Effect]]] = {
+    "timeout": ("TIMEOUT", "The operation took too long.", Effect.UNKNOWN),
+    "connection_refused": ("NETWORK_ERROR", "the connection was refused", Effect.NONE),
+    "connection_reset": ("NETWORK_ERROR", "the connection broke", Effect.UNKNOWN),
+    "dns_error": ("NETWORK_ERROR", "its name cannot be resolved", Effect.NONE),
+    "network": ("NETWORK_ERROR", "there is no way to it", Effect.NONE),
+    "fetch_error": ("NETWORK_ERROR", "the request failed", Effect.UNKNOWN),
+    "tls_error": (
+        "TLS_ERROR",
         "The connection to a service the tool needs could not be secured.",
-        code="TLS_ERROR",
-        effect=effect,
-        details={"errorType": "tls_error"},
-    )
+        Effect.NONE,
+    ),
+}
+
+
+def unreachable(error_type: str) -> ToolError:
+    """A request that failed without an answer, with what that says about the request."""
+    code, message, effect = _TRANSPORT[error_type]
+    if code == "NETWORK_ERROR":
+        message = f"A service the tool needs cannot be reached: {message}."
+    return ToolError(message, code=code, effect=effect, details={"errorType": error_type})
+
+
+def unreached(error_type: str) -> Row:
+    """A row that says so of every exception."""
+    return lambda exc: unreachable(error_type)
+
+
+def timed_out() -> ToolError:
+    """What took too long may have been done."""
+    return unreachable("timeout")
 
 
 _ERRNO: Final[dict[int, tuple[str, str]]] = {
     errno.ENOENT: ("NOT_FOUND", "The file or directory does not exist."),
     errno.EEXIST: ("CONFLICT", "The file or directory exists already."),
     errno.ENOTEMPTY: ("CONFLICT", "The directory is not empty."),
-    errno.ETXTBSY: ("CONFLICT", "The file is in use."),
-    errno.EBUSY: ("CONFLICT", "The file or device is in use."),
+    **dict.fromkeys((errno.ETXTBSY, errno.EBUSY), ("CONFLICT", "The file or device is in use.")),
     errno.EISDIR: ("VALIDATION_ERROR", "That is a directory, not a file."),
     errno.ENOTDIR: ("VALIDATION_ERROR", "That is not a directory."),
     errno.ENAMETOOLONG: ("VALIDATION_ERROR", "The name is too long."),
     errno.ELOOP: ("VALIDATION_ERROR", "The path leads round in a circle."),
-    errno.EACCES: ("FORBIDDEN", "The tool may not do this."),
-    errno.EPERM: ("FORBIDDEN", "The tool may not do this."),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), ("FORBIDDEN", "The tool may not do this.")),
     errno.EROFS: ("FORBIDDEN", "The file system can only be read."),
-    errno.EAGAIN: ("UNAVAILABLE", "The resource is busy."),
-    errno.EINTR: ("UNAVAILABLE", "The operation was interrupted."),
-    errno.EMFILE: ("SERVER_BUSY", "The server has too many files open."),
-    errno.ENFILE: ("SERVER_BUSY", "The server has too many files open."),
+    **dict.fromkeys((errno.EAGAIN, errno.EINTR), ("UNAVAILABLE", "The resource is busy.")),
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), ("SERVER_BUSY", "The server has too many files open.")),
     errno.ENOMEM: ("SERVER_BUSY", "The server has no memory left."),
-    errno.ENOSPC: ("IO_ERROR", "The server has no disk space left."),
-    errno.EDQUOT: ("IO_ERROR", "The server has used up its disk quota."),
-    errno.ENOTSUP: ("UNSUPPORTED", "The system cannot do this."),
-    errno.ENOSYS: ("UNSUPPORTED", "The system cannot do this."),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("IO_ERROR", "The server has no disk space left.")),
+    **dict.fromkeys((errno.ENOTSUP, errno.ENOSYS), ("UNSUPPORTED", "The system cannot do this.")),
 }
-NETWORK: Final[dict[int, Callable[[], ToolError]]] = {
-    errno.ECONNREFUSED: refused,
-    errno.ECONNRESET: lost,
-    errno.ECONNABORTED: lost,
-    errno.EPIPE: lost,
-    errno.ENETUNREACH: no_route,
-    errno.EHOSTUNREACH: no_route,
-    errno.ENETDOWN: no_route,
-    errno.EHOSTDOWN: no_route,
-    errno.ETIMEDOUT: timed_out,
+NETWORK: Final[dict[int, str]] = {
+    errno.ECONNREFUSED: "connection_refused",
+    **dict.fromkeys((errno.ECONNRESET, errno.ECONNABORTED, errno.EPIPE), "connection_reset"),
+    **dict.fromkeys((errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN), "network"),
+    errno.ETIMEDOUT: "timeout",
 }
 # Raised without an errno, the class alone says it.
 _BY_CLASS: Final[tuple[tuple[type[OSError], int], ...]] = (
@@ -104,27 +86,7 @@ _BY_CLASS: Final[tuple[tuple[type[OSError], int], ...]] = (
     (ConnectionRefusedError, errno.ECONNREFUSED),
     (ConnectionError, errno.ECONNRESET),
 )
-
-
-@SHIPPED.maps(OSError)
-def system(exc: OSError) -> ToolError:
-    number = error_number(exc)
-    if number not in _ERRNO and number not in NETWORK:
-        number = next((code for kind, code in _BY_CLASS if is_a(exc, kind)), 0)
-    if number in NETWORK:
-        return NETWORK[number]()
-    code, message = _ERRNO.get(number, ("IO_ERROR", "The tool could not read or write what it needs."))
-    return ToolError(_told(exc, message, _worded(exc)), code=code)
-
-
-def _worded(exc: OSError) -> str:
-    """What an author says with an exception of the system's: that has a number, and speaks of files."""
-    given = args(exc)
-    if len(given) != 1 or type(given[0]) is not str or not is_a(exc, *_WORDED):
-        return ""
-    return said(exc) if " " in given[0].strip() else ""
-
-
+# Those that authors raise themselves, with a text that speaks of a file.
 _WORDED: Final = (PermissionError, FileExistsError, FileNotFoundError)
 
 
@@ -134,55 +96,41 @@ def error_number(exc: BaseException) -> int:
     return number if type(number) is int else 0
 
 
-@SHIPPED.maps(TimeoutError, "subprocess.TimeoutExpired")
-def timeout(exc: BaseException) -> ToolError:
-    return timed_out()
-
-
-@SHIPPED.maps("socket.gaierror", "socket.herror")
-def name_lookup(exc: OSError) -> ToolError:
-    return no_address()
-
-
-@SHIPPED.maps("ssl.SSLError")
-def tls(exc: OSError) -> ToolError:
-    return insecure()
-
-
-@SHIPPED.maps(
-    "ssl.SSLEOFError",
-    "ssl.SSLZeroReturnError",
-    "asyncio.exceptions.IncompleteReadError",
-    "anyio.BrokenResourceError",
-    "anyio.EndOfStream",
-)
-def ended(exc: BaseException) -> ToolError:
-    return lost()
+@SHIPPED.maps(OSError)
+def system(exc: OSError) -> ToolError:
+    number = error_number(exc)
+    if number not in _ERRNO and number not in NETWORK:
+        number = next((code for kind, code in _BY_CLASS if is_a(exc, kind)), 0)
+    if number in NETWORK:
+        return unreachable(NETWORK[number])
+    code, message = _ERRNO.get(number, ("IO_ERROR", "The tool could not read or write what it needs."))
+    given = args(exc)
+    is_worded = len(given) == 1 and type(given[0]) is str and " " in given[0].strip() and is_a(exc, *_WORDED)
+    return ToolError(_with_words(exc, message, said(exc) if is_worded else ""), code=code)
 
 
 @SHIPPED.maps(ValueError)
 def rejected(exc: ValueError) -> ToolError:
     """The one exception whose text is always told: it speaks of a value."""
-    return ToolError(_told(exc, "An argument was rejected.", said(exc)), code="VALIDATION_ERROR")
+    return ToolError(_with_words(exc, "An argument was rejected.", said(exc)), code="VALIDATION_ERROR")
 
 
-def _told(exc: BaseException, message: str, words: str) -> str:
+def _with_words(exc: BaseException, message: str, words: str) -> str:
     """An author's words as they are, anybody else's as a citation."""
     if words.strip() and is_local_word(exc):
         return words
     return " ".join(filter(None, (message, cited(words))))
 
 
-@SHIPPED.maps(UnicodeError)
-def undecodable(exc: ValueError) -> ToolError:
-    """A ValueError that no author wrote: it quotes data, and does not say whose."""
-    return broken(exc)
-
-
 @SHIPPED.maps("json.decoder.JSONDecodeError")
 def not_json(exc: json.JSONDecodeError) -> ToolError:
-    """The same for JSON, but this one only names the place."""
+    """A ValueError that no author wrote: nobody knows whose text it was, but this one only names the place."""
     return broken(exc).replace(message=f"The tool met a text that is not JSON: {position_of(exc)}.")
+
+
+def position_of(exc: json.JSONDecodeError) -> str:
+    """What Python says of a text that is no JSON: it names the place, and quotes nothing."""
+    return f"{exc.msg.rstrip(': ').removesuffix(' at')} at line {exc.lineno}, column {exc.colno}"[:200]
 
 
 @SHIPPED.maps(NotImplementedError)
@@ -209,7 +157,18 @@ def leaving(exc: SystemExit) -> ToolError:
     )
 
 
-@SHIPPED.maps(
+SHIPPED.maps(TimeoutError, "subprocess.TimeoutExpired")(unreached("timeout"))
+SHIPPED.maps("socket.gaierror", "socket.herror")(unreached("dns_error"))
+SHIPPED.maps("ssl.SSLError")(unreached("tls_error"))
+SHIPPED.maps(
+    "ssl.SSLEOFError",
+    "ssl.SSLZeroReturnError",
+    "asyncio.exceptions.IncompleteReadError",
+    "anyio.BrokenResourceError",
+    "anyio.EndOfStream",
+)(unreached("connection_reset"))
+# Mistakes in the tool. What one happened during is no excuse, so nobody looks further. A UnicodeError quotes data.
+SHIPPED.maps(
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -224,7 +183,5 @@ def leaving(exc: SystemExit) -> ToolError:
     SyntaxError,
     SystemError,
     TypeError,
-)
-def mistake(exc: Exception) -> ToolError:
-    """A mistake in the tool. What it happened during is no excuse, so nobody looks further."""
-    return broken(exc)
+    UnicodeError,
+)(broken)

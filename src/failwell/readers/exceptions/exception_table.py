@@ -5,10 +5,9 @@ The rows stand in one table, which is looked up along the class hierarchy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, Generic, TypeVar, overload
-from weakref import WeakKeyDictionary
+from typing import Any, Final, TypeVar, overload
 
 from failwell.model import Effect, Kind, NeedsInput, ToolError
 from failwell.readers.http import from_response
@@ -45,9 +44,6 @@ class Table:
         # Where more rows are, to be imported when the first exception is looked up.
         self._modules = modules
         self._rows: dict[type[BaseException] | str, Row] = {}
-        self._found: WeakKeyDictionary[type[BaseException], tuple[int, tuple[Row, ...]]] = WeakKeyDictionary()
-        self._changes = 0
-        self._ids: tuple[int, frozenset[int]] = (-1, frozenset())
 
     def maps(self, *exceptions: type[BaseException] | str) -> Callable[[R], R]:
         """The decorated function reads these exceptions and what is derived from them.
@@ -66,100 +62,82 @@ class Table:
                 raise TypeError(f"maps() takes exception classes or their full names, not {exception!r}.")
 
         def register(row: R) -> R:
-            for exception in exceptions:
-                self._rows[exception] = row
-            self._changes += 1
+            self._rows.update(dict.fromkeys(exceptions, row))
             return row
 
         return register
 
-    def add(self, rows: Mapping[str, Row]) -> None:
-        """Many rows at once, by the full names of the classes."""
-        self._rows.update(rows)
-        self._changes += 1
+    def add(self, rows: Mapping[Row, Iterable[str]]) -> None:
+        """Many rows at once, each with the full names of its classes."""
+        self._rows.update({name: row for row, names in rows.items() for name in names})
 
-    def rows(self, exception: type[BaseException]) -> tuple[Row, ...]:
-        """The rows for a class, the nearest class first, and of one class the newest table's first."""
-        self._load()
-        state = self._state()
-        known = self._found.get(exception)
-        if known is None or known[0] != state:
-            known = self._found[exception] = (state, tuple(self._search(exception)))
-        return known[1]
+    def search(self, exception: type[BaseException]) -> Iterator[tuple[Row, bool]]:
+        """The rows for a class, the nearest class first, and of one class the newest table's first; each with whether
+        the package came with it."""
+        tables = self._tables()
+        for base, name in full_names(exception):
+            for table in tables:
+                row = table._rows.get(base) or table._rows.get(name)
+                if row is not None:
+                    yield row, table is SHIPPED
+
+    def own_rows(self) -> tuple[Row, ...]:
+        """The functions of rows that the package did not come with."""
+        return tuple(
+            dict.fromkeys(row for table in self._tables() if table is not SHIPPED for row in table._rows.values())
+        )
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it has no row that the package did not come with."""
+        return not self.own_rows()
 
     def packages(self) -> frozenset[str]:
         """The packages whose exceptions are known by their full names."""
         self._load()
         return frozenset(name.partition(".")[0] for name in self._rows if isinstance(name, str))
 
-    def own_rows(self) -> tuple[Row, ...]:
-        """The functions of rows that the package did not come with."""
-        rows = () if self is SHIPPED else tuple(dict.fromkeys(self._rows.values()))
-        return rows if self._below is None else (*rows, *self._below.own_rows())
-
-    @property
-    def is_shipped(self) -> bool:
-        """Whether it has no row that the package did not come with."""
-        return self is SHIPPED or (not self._rows and self._below is not None and self._below.is_shipped)
-
-    def __contains__(self, row: object) -> bool:
-        known, ids = self._ids
-        if known != self._changes:
-            # Kept by the state they are of: there are hundreds of rows, and each failure asks.
-            ids = frozenset(map(id, self._rows.values()))
-            self._ids = self._changes, ids
-        return id(row) in ids
-
-    def _load(self) -> None:
-        for module in self._modules:
-            import_module(module, __package__)
-        self._modules = ()
-        if self._below is not None:
-            self._below._load()
-
-    def _state(self) -> int:
-        return self._changes + (self._below._state() if self._below else 0)
-
-    def _search(self, exception: type[BaseException]) -> Iterator[Row]:
+    def _tables(self) -> list[Table]:
         tables: list[Table] = []
         table: Table | None = self
         while table is not None:
+            table._load()
             tables.append(table)
             table = table._below
-        for base, name in full_names(exception):
-            for table in tables:
-                row = table._rows.get(base) or table._rows.get(name)
-                if row is not None:
-                    yield row
+        return tables
+
+    def _load(self) -> None:
+        modules, self._modules = self._modules, ()
+        for module in modules:
+            import_module(module, __package__)
 
 
-class ByName(Generic[T]):
-    """What is known about a class, by the full name of the nearest of those it is derived from."""
-
-    def __init__(self, known: Mapping[str, T]) -> None:
-        self._known = known
-        self._found: WeakKeyDictionary[type, T | None] = WeakKeyDictionary()
-
-    def of(self, value: object) -> T | None:
-        """What is known about the class of `value`; None if nothing is."""
-        cls = type(value)
-        if cls not in self._found:
-            self._found[cls] = next((self._known[name] for _, name in full_names(cls) if name in self._known), None)
-        return self._found[cls]
+def by_name(known: Mapping[str, T], value: object) -> T | None:
+    """What is known about the class of `value`, by the full name of the nearest class that it is derived from."""
+    return next((known[name] for _, name in full_names(type(value)) if name in known), None)
 
 
-def says(code: str, message: str, effect: Effect | None = None, error_type: str | None = None) -> Row:
+def names(packages: str, classes: str) -> tuple[str, ...]:
+    """The full names of classes that several packages have alike.
+
+    >>> names("httpx httpx2", "ReadError")
+    ('httpx.ReadError', 'httpx2.ReadError')
+    """
+    return tuple(f"{package}.{name}" for package in packages.split() for name in classes.split())
+
+
+# Whatever takes too long, or breaks on the other side, may have been done.
+_UNSURE: Final = frozenset({"TIMEOUT", "UPSTREAM_ERROR"})
+
+
+def says(code: str, message: str, effect: Effect | None = None) -> Row:
     """A row that says the same of every exception it is given.
 
     >>> says("NOT_FOUND", "The record does not exist.")(LookupError()).message
     'The record does not exist.'
     """
-    details = {"errorType": error_type} if error_type else None
-
-    def row(exc: BaseException) -> ToolError:
-        return ToolError(message, code=code, effect=effect, details=details)
-
-    return row
+    effect = Effect.UNKNOWN if code in _UNSURE else effect
+    return lambda exc: ToolError(message, code=code, effect=effect)
 
 
 SHIPPED = Table(modules=(".builtin", ".databases", ".services", "..validation", ".web"))
@@ -291,14 +269,14 @@ def _among(group: BaseException, table: Table, seen: set[int]) -> ToolError | No
 
 
 def _read(exc: BaseException, table: Table) -> ToolError | None:
-    for row in table.rows(type(exc)):
+    for row, is_shipped in table.search(type(exc)):
         try:
             found = row(exc)
         except Exception as failure:
             _warn("The mapping %s failed with %s.", attribute(row, "__qualname__"), class_name(failure))
             continue
         if is_a(found, ToolError):
-            if row not in SHIPPED:
+            if not is_shipped:
                 found.authored = True  # type: ignore[union-attr]
             return found
     return _by_status(exc)

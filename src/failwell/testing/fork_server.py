@@ -1,7 +1,7 @@
-"""The process that keeps scripted servers: it imports everything once, and each server is a fork of it.
+"""The process that scripted servers are forks of: it imports everything once.
 
-Over HTTP it holds the port and starts a new server as soon as one dies. Over stdio a client starts `doorstep.py`, which
-hands its stdin, stdout and stderr over to a fork, so that a fresh server costs milliseconds.
+Over HTTP it holds the port and starts a new server as soon as one dies. Over stdio a client starts `stdio_shim.py`,
+which hands its stdin, stdout and stderr over to a fork, so that a fresh server costs milliseconds.
 """
 
 from __future__ import annotations
@@ -24,48 +24,42 @@ from .script import Script
 
 
 def main() -> None:
-    asked = _arguments()
-    directory = Path(asked.directory)
-    try:
-        script = Script.load(directory)
-        listener = _listen(asked)
-    except (OSError, ValueError, TypeError, AttributeError) as problem:
-        sys.exit(f"failwell.testing.scripted: {problem}")
-    with Ledger(directory, script) as ledger:
-        try:
-            if listener is None:
-                from .service import serve_stdio
-
-                serve_stdio(ledger)
-            _Keeper(ledger, listener, asked).run()
-        except KeyboardInterrupt:
-            return
-
-
-def _arguments() -> Any:
     parser = argparse.ArgumentParser(prog="python -m failwell.testing.scripted", description="A server with a script.")
     parser.add_argument("directory", metavar="DIR", help="where script.json is, and where events.jsonl is written")
     parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP on this loopback port; 0 takes a free one")
     parser.add_argument("--restart-after", type=float, default=0.0, metavar="SECONDS", help="stay away after a crash")
-    parser.add_argument("--door", help=argparse.SUPPRESS)
+    parser.add_argument("--socket", help=argparse.SUPPRESS)
     parser.add_argument("--attached", action="store_true", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    asked = parser.parse_args()
+    directory = Path(asked.directory)
+    listener: socket.socket | None = None
+    try:
+        script = Script.load(directory)
+        if asked.socket is not None:
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(asked.socket)
+            listener.listen(128)
+        elif asked.http is not None:
+            listener = _listen(asked.http)
+            asked.http = listener.getsockname()[1]
+    except (OSError, ValueError, TypeError, AttributeError) as problem:
+        sys.exit(f"failwell.testing.scripted: {problem}")
+    with Ledger(directory, script) as ledger, contextlib.suppress(KeyboardInterrupt):
+        # This is what takes long, and is over before anybody is told where to come.
+        from . import service
+
+        if listener is None:
+            service.serve_stdio(ledger)
+        server = _ForkServer(ledger, listener, asked)
+        if asked.socket is None:
+            print(json.dumps({"url": f"http://127.0.0.1:{asked.http}/mcp"}), flush=True)
+            server.keep_one(service.serve_http)
+        else:
+            print(json.dumps({"socket": asked.socket}), flush=True)
+            server.fork_for_each(service.serve_stdio)
 
 
-def _listen(asked: Any) -> socket.socket | None:
-    if asked.door is not None:
-        door = socket.socket(socket.AF_UNIX)
-        door.bind(asked.door)
-        door.listen(128)
-        return door
-    if asked.http is not None:
-        listener = _port(asked.http)
-        asked.http = listener.getsockname()[1]
-        return listener
-    return None
-
-
-def _port(port: int) -> socket.socket:
+def _listen(port: int) -> socket.socket:
     # Said in full, since asyncio sends small packets at once only where it is sure of TCP.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -74,7 +68,7 @@ def _port(port: int) -> socket.socket:
     return listener
 
 
-class _Keeper:
+class _ForkServer:
     def __init__(self, ledger: Ledger, listener: socket.socket, asked: Any) -> None:
         self.ledger = ledger
         self.listener = listener
@@ -86,18 +80,7 @@ class _Keeper:
         # Nobody asks how a server ended, so nobody has to be told.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
-    def run(self) -> None:
-        # This is what takes long, and is over before anybody is told where to come.
-        from . import service as serving
-
-        if self.asked.door is None:
-            print(json.dumps({"url": f"http://127.0.0.1:{self.asked.http}/mcp"}), flush=True)
-            self._keep_one(serving.serve_http)
-        else:
-            print(json.dumps({"door": self.asked.door}), flush=True)
-            self._open_door(serving.serve_stdio)
-
-    def _keep_one(self, serve: Callable[..., NoReturn]) -> None:
+    def keep_one(self, serve: Callable[..., NoReturn]) -> None:
         """A server at a time, and another as soon as it is gone."""
         while True:
             gone = self._fork(lambda: serve(self.ledger, self.listener, (self.life,)))
@@ -112,28 +95,28 @@ class _Keeper:
                 self.listener.close()
                 if select.select(self.owner, [], [], self.asked.restart_after)[0]:
                     return
-                self.listener = _port(self.asked.http)
+                self.listener = _listen(self.asked.http)
 
-    def _open_door(self, serve: Callable[..., NoReturn]) -> None:
-        """A server for each one who knocks."""
+    def fork_for_each(self, serve: Callable[..., NoReturn]) -> None:
+        """A server for each client that connects, on the streams that it hands over."""
         while True:
             ready, _, _ = select.select([self.listener.fileno(), *self.owner], [], [])
             if 0 in ready:
                 return
-            visitor, _ = self.listener.accept()
+            client, _ = self.listener.accept()
             streams: list[int] = []
-            # A visitor may be gone before the door is opened.
+            # A client may be gone before it is heard.
             with contextlib.suppress(OSError):
-                _, streams, _, _ = socket.recv_fds(visitor, 1, 3)
+                _, streams, _, _ = socket.recv_fds(client, 1, 3)
             if len(streams) == 3:
-                os.close(self._fork(lambda: self._receive(visitor, streams, serve)))  # noqa: B023 - run at once
-            visitor.close()
+                os.close(self._fork(lambda: self._serve_client(client, streams, serve)))  # noqa: B023 - run at once
+            client.close()
             for stream in streams:
                 os.close(stream)
 
-    def _receive(self, visitor: socket.socket, streams: list[int], serve: Callable[..., NoReturn]) -> NoReturn:
+    def _serve_client(self, client: socket.socket, streams: list[int], serve: Callable[..., NoReturn]) -> NoReturn:
         self.listener.close()
-        # Whoever started the keeper reads from its stdout when the last of us is gone.
+        # Whoever started the fork server reads from its stdout when the last of us is gone.
         os.dup(1)
         for standard, stream in enumerate(streams):
             os.dup2(stream, standard)
@@ -141,10 +124,10 @@ class _Keeper:
 
         def leave(code: int) -> NoReturn:
             with contextlib.suppress(OSError):
-                visitor.send(bytes([code & 0xFF]))
+                client.send(bytes([code & 0xFF]))
             os._exit(code)
 
-        serve(self.ledger, leave, (self.life, visitor.fileno()))
+        serve(self.ledger, leave, (self.life, client.fileno()))
 
     def _fork(self, work: Callable[[], NoReturn]) -> int:
         """Do the work in a process of its own; the descriptor that comes back ends with it."""
