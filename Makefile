@@ -53,12 +53,13 @@ browser: setup  ## pages in a real browser, and queries by a real Prometheus; De
 	@command -v prometheus >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends prometheus >/dev/null; }
 	FAILWELL_BROWSER=1 $(BIN)/pytest -m browser tests
 
-check: setup  ## format, lint, types, layering, docs
+check: setup  ## format, lint, types, layering, sizes, docs
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --config pyproject.toml > .layers.log || { cat .layers.log; exit 1; }
 	$(BIN)/python tools/check_exports.py > .exports.log || { cat .exports.log; exit 1; }
+	$(BIN)/python tools/sizes.py --check
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/checklist.py --check
 

@@ -19,6 +19,6 @@ def test_import_loads_only_the_standard_library() -> None:
     assert [name for name in out.split() if name.startswith("failwell")] == ["failwell"]
 
 
-def test_a_name_of_a_seat_says_where_it_is() -> None:
+def test_a_name_of_another_package_says_where_it_is() -> None:
     with pytest.raises(AttributeError, match=r"install is in failwell\.server; import failwell\.server$"):
         fw.install  # noqa: B018

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance_tables import BACK, DECISIONS, ERRORS, LOSSES, OPTIONS, WIRES
-from failwell import guard
+from failwell import Guard
 from failwell.formats import FORMATS
 from failwell.formats.crosswalk import ROWS, core_code
 from failwell.model.catalogs import CATALOGS
@@ -26,7 +26,7 @@ LARGEST = 32_000
 def whole(row: dict[str, Any], **more: Any) -> dict[str, Any]:
     """The canonical object of a row: everything it says, defaults included."""
     outcome = read({"failwell": 1, **row, **more})
-    if guard(outcome) != outcome:
+    if Guard()(outcome) != outcome:
         raise SystemExit(f"conformance: the guard would change {row}; the tables may not hold such a text")
     return outcome.to_dict(provenance=False) if isinstance(outcome, ToolError) else outcome.to_dict()
 

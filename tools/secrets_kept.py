@@ -35,7 +35,7 @@ def touched(set_of: str) -> list[dict[str, Any]]:
 
 
 def _comes_out(row: dict[str, Any]) -> bool:
-    said = fw.guard(fw.ToolError(row["text"])).message
+    said = fw.Guard()(fw.ToolError(row["text"])).message
     return any(secret in said for secret in ([row["secret"]] if isinstance(row["secret"], str) else row["secret"]))
 
 

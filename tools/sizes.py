@@ -3,6 +3,7 @@
     python tools/sizes.py            tables in Markdown
     python tools/sizes.py --check    exit 1 if a package has more lines or modules than tools/budgets.toml allows
     python tools/sizes.py --lower    write the present figures into tools/budgets.toml, where they are lower
+    python tools/sizes.py --docs     write the table of peers into docs/architecture.md
 
 Budgets only fall. `design` is the size that a package is on its way to.
 """
@@ -21,6 +22,8 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "failwell"
 BUDGETS = ROOT / "tools" / "budgets.toml"
+PAGE = ROOT / "docs" / "architecture.md"
+MARKS = "<!-- python tools/sizes.py --docs -->\n", "<!-- end -->\n"
 PEERS = ("stamina", "structlog", "httpx", "mcp", "fastmcp")
 TOP = "(top level)"
 
@@ -111,18 +114,29 @@ def print_tables() -> None:
     goal = sum(package.get("design", 0) for package in allowed.values())
     total = Size(*map(sum, zip(*found.values(), strict=True)))
     print(f"| **all** | {total.lines:,} | {total.modules} | {goal:,} |\n")
-    print(
-        "| | lines | files | file median / p90 | function median / p90 | comments in 100 lines | private, called once |"
-    )
-    print("|---|--:|--:|--:|--:|--:|--:|")
-    for name in ("failwell", *PEERS):
+    print("\n".join(peers("failwell", *PEERS)))
+
+
+def peers(*names: str) -> list[str]:
+    """The table of those packages that are installed."""
+    heads = ("", "lines", "files", "file median / p90", "function median / p90", "comments in 100 lines")
+    rows = [f"| {' | '.join((*heads, 'private, called once'))} |", "|---|--:|--:|--:|--:|--:|--:|"]
+    for name in names:
         spec = importlib.util.find_spec(name)
         if spec is None or not spec.submodule_search_locations:
             continue
         it = shape(Path(spec.submodule_search_locations[0]))
         cells: list[Any] = [f"{it.lines:,}", len(it.files), spread(it.files), spread(it.functions)]
         cells += [f"{100 * it.comments / it.lines:.1f}", f"{100 * it.called_once / max(it.private, 1):.0f} %"]
-        print(f"| {name} | {' | '.join(map(str, cells))} |")
+        rows.append(f"| {name} | {' | '.join(map(str, cells))} |")
+    return rows
+
+
+def write_page() -> None:
+    before, _, rest = PAGE.read_text("utf-8").partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    table = "".join(f"{row}\n" for row in peers("failwell", "httpx", "stamina"))
+    PAGE.write_text(f"{before}{MARKS[0]}{table}{MARKS[1]}{after}", "utf-8")
 
 
 def spread(values: list[int]) -> str:
@@ -132,6 +146,8 @@ def spread(values: list[int]) -> str:
 def main() -> int:
     if "--lower" in sys.argv:
         lower()
+    elif "--docs" in sys.argv:
+        write_page()
     elif "--check" in sys.argv:
         problems = over_budget()
         print("\n".join(problems), end="\n" if problems else "")

@@ -39,25 +39,20 @@ if TYPE_CHECKING:
         required,
     )
     from .readers import partial_failure, read, wrap
-    from .redact import Guard, guard
+    from .redact import Guard
 
-# What is loaded when it is first asked for: to declare and raise an error takes the model alone, and a relay starts its
-# server before it loads anything.
-_ROOMS: Final = {
-    **dict.fromkeys(
-        """
-        ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required Action
-        Code Catalog catalogs raises effects Decision decide Policy Ok Err Result
-        """.split(),
-        "model",
-    ),
-    **dict.fromkeys(("losses", "parse", "render", "to_jsonrpc", "to_result"), "formats"),
-    **dict.fromkeys(("Guard", "guard"), "redact"),
-    **dict.fromkeys(("partial_failure", "read", "wrap"), "readers"),
+# A package is imported when one of its names is first asked for: to raise an error takes the model alone, and a relay
+# starts its server before it loads anything.
+_PACKAGES: Final = {
+    "model": """ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required Action
+        Code Catalog catalogs raises effects Decision decide Policy Ok Err Result""",
+    "formats": "losses parse render to_jsonrpc to_result",
+    "redact": "Guard",
+    "readers": "partial_failure read wrap",
 }
-
-# What takes another package is imported by whoever has that; where it is, a mistake says.
-_SEATS: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
+_PACKAGE_OF: Final = {name: package for package, names in _PACKAGES.items() for name in names.split()}
+# These need an extra, so they are imported by their package's name; whoever forgets is told.
+_ELSEWHERE: Final = {"install": "failwell.server", "tool_errors": "failwell.server", "Recovering": "failwell.client"}
 
 
 # Not for type checkers: to them a name that is misspelt would be anything.
@@ -66,11 +61,11 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         if name == "classify":
             return import_module("failwell.classify")
-        if name not in _ROOMS:
-            place = _SEATS.get(name)
+        if name not in _PACKAGE_OF:
+            place = _ELSEWHERE.get(name)
             hint = f": {name} is in {place}; import {place}" if place else ""
             raise AttributeError(f"module 'failwell' has no attribute {name!r}{hint}")
-        value = globals()[name] = getattr(import_module(f"failwell.{_ROOMS[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"failwell.{_PACKAGE_OF[name]}"), name)
         return value
 
 
@@ -111,7 +106,6 @@ __all__ = [
     "wrap",
     "partial_failure",
     # what may leave
-    "guard",
     "Guard",
     # what to do about it
     "decide",

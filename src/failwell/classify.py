@@ -11,16 +11,19 @@
 
 from __future__ import annotations
 
-from .readers import DEFAULT, STATUSES, Table, body_message, from_http, operation
+from .readers import DEFAULT, Table, from_http, operation
 
 maps = DEFAULT.maps
 
-__all__ = [
-    "DEFAULT",
-    "STATUSES",
-    "Table",
-    "body_message",
-    "from_http",
-    "maps",
-    "operation",
-]
+
+def table() -> Table:
+    """A table of a server's own rows, which is asked before the shared one: `install(server, table=mine)`.
+
+    >>> mine = table()
+    >>> @mine.maps("shop.OutOfStock")
+    ... def out_of_stock(exc): ...
+    """
+    return Table(DEFAULT)
+
+
+__all__ = ["from_http", "maps", "operation", "table"]

@@ -211,7 +211,7 @@ def _as_far_as_shown(kept: fw.ToolError, back: Any) -> fw.ToolError:
 @example(fw.NotFound("", actions=[Action("x" * 20_000)]))
 @given(errors)
 def test_what_the_guard_lets_through_comes_back(error: fw.ToolError) -> None:
-    kept = fw.guard(error)
+    kept = fw.Guard()(error)
     for format in FORMATS:
         back = fw.parse(fw.render(error, format), format)
         if back is not None:
@@ -224,8 +224,8 @@ def test_what_the_guard_lets_through_comes_back(error: fw.ToolError) -> None:
 @given(errors)
 def test_the_guard_has_nothing_to_do_twice(error: fw.ToolError) -> None:
     """Else every hop over a wire would change the error a little more."""
-    once = fw.guard(error)
-    check_whole(once, fw.guard(once))
+    once = fw.Guard()(error)
+    check_whole(once, fw.Guard()(once))
 
 
 KNOWN: list[tuple[fw.ToolError, dict[str, tuple[str, ...]]]] = [

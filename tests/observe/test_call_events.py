@@ -114,4 +114,4 @@ def test_ids_are_short_and_never_the_same() -> None:
     made = {new_id() for _ in range(10_000)}
     assert len(made) == 10_000
     assert all(re.fullmatch("[0-9a-f]{12}", each) for each in made)
-    assert all(fw.guard(fw.ToolError(f"See {each}.")).message == f"See {each}." for each in made)
+    assert all(fw.Guard()(fw.ToolError(f"See {each}.")).message == f"See {each}." for each in made)

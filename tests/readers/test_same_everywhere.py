@@ -103,7 +103,7 @@ def check(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if not isinstance(value, str):
         assert said(fw.read(value)) == said(outcome), wire
     # What is printed has passed the guard.
-    assert explained(wire, monkeypatch) == (outcome and said(fw.guard(outcome))), wire
+    assert explained(wire, monkeypatch) == (outcome and said(fw.Guard()(outcome))), wire
 
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.thorough)])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, model_validator
 
 import failwell as fw
+from failwell.model import apply_patch
 from failwell.formats import FORMATS
 from failwell.readers.validation import (
     call_of,
@@ -106,7 +107,7 @@ def test_no_arguments_make_it_raise(arguments: dict[str, Any]) -> None:
         assert isinstance(error, fw.Invalid)
         assert error.fields
         assert fw.render(error, "xml", guard=None)
-        error.fixed(arguments)
+        apply_patch(arguments, error.patch)
         if index == 0:
             assert len(rendered(error)) < 400_000
     problems = check_names(arguments, SCHEMA)
@@ -261,5 +262,5 @@ def test_a_misspelt_name_of_a_secret_is_renamed_without_showing_it() -> None:
     arguments = {"passwort": SECRET}
     problems = check_names(arguments, schema)
     error = invalid(problems)
-    assert error.fixed(arguments) == {"password": SECRET}
+    assert apply_patch(arguments, error.patch) == {"password": SECRET}
     assert SECRET not in rendered(error)

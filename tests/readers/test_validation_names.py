@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.model import apply_patch
 from failwell.readers import strictly
 from failwell.readers.validation import check_names, unknown_arguments, unknown_tool
 from failwell.schema import NO_PROBLEMS, Checker, invalid, is_certain, nearest, normal, one_edit, ranked
@@ -136,7 +137,7 @@ def test_an_unknown_name_is_refused_with_the_contracts_words() -> None:
         "</validation_error>"
     )
     assert error.message == "Invalid arguments for search: limt."
-    assert error.fixed({"limt": 5}) == {"limit": 5}
+    assert apply_patch({"limt": 5}, error.patch) == {"limit": 5}
     assert unknown_arguments(["limt"], ["limit", "offset"], tool="search", arguments={"limt": 5}) == error
 
 

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import failwell as fw
+from failwell.model import apply_patch
 from failwell import formats
 from failwell.readers.validation import call_of, from_pydantic
 from failwell.schema import check, invalid
@@ -101,7 +102,7 @@ def test_a_certain_change_is_given_and_works(rule: Any, sent: Any, right: Any) -
     error = refused(schema, {"x": sent})
     assert [(change.op, change.path, change.value) for change in error.patch] == [("set", ("x",), right)]
     assert type(error.patch[0].value) is type(right)
-    assert problems(schema, error.fixed({"x": sent})) == []
+    assert problems(schema, apply_patch({"x": sent}, error.patch)) == []
 
 
 @pytest.mark.parametrize(("rule", "sent"), [row[1:] for row in UNCERTAIN], ids=[row[0] for row in UNCERTAIN])
@@ -119,7 +120,7 @@ def test_what_is_not_certain_is_left_to_the_caller(rule: Any, sent: Any) -> None
 def test_what_can_only_be_one_thing_is_filled_in(rule: Any, right: Any) -> None:
     error = refused(taking(rule), {})
     assert [(change.path, change.value) for change in error.patch] == [(("x",), right)]
-    assert problems(taking(rule), error.fixed({})) == []
+    assert problems(taking(rule), apply_patch({}, error.patch)) == []
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_a_misspelt_argument_is_renamed_when_only_one_can_be_meant(
 ) -> None:
     schema = {"type": "object", "properties": dict.fromkeys(known, True), "additionalProperties": False}
     error = refused(schema, sent)
-    assert error.fixed(sent) == (right or sent)
+    assert apply_patch(sent, error.patch) == (right or sent)
     assert all(change.op == "rename" for change in error.patch)
 
 
@@ -163,7 +164,7 @@ def test_a_rename_brings_the_argument_that_was_missing() -> None:
         "additionalProperties": False,
     }
     error = refused(schema, {"limt": 5})
-    assert error.fixed({"limt": 5}) == {"limit": 5}
+    assert apply_patch({"limt": 5}, error.patch) == {"limit": 5}
     assert error.suggestion == "Did you mean 'limit' instead of 'limt'?"
 
 
@@ -177,7 +178,7 @@ def test_names_inside_are_renamed_where_they_are() -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(sent)
     error = from_pydantic(caught.value, schema=model.model_json_schema(), arguments=sent)
-    assert error.fixed(sent) == {"items": [{"quantity": 1}, {"quantity": 2}]}
+    assert apply_patch(sent, error.patch) == {"items": [{"quantity": 1}, {"quantity": 2}]}
     assert [field.name for field in error.fields] == ["items.1.quantity", "items.1"]
 
 
@@ -187,7 +188,7 @@ def test_pydantics_strict_mode_is_helped_too() -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(sent, strict=True)
     error = from_pydantic(caught.value, schema=model.model_json_schema(), arguments=sent)
-    assert model.model_validate(error.fixed(sent), strict=True).model_dump() == {
+    assert model.model_validate(apply_patch(sent, error.patch), strict=True).model_dump() == {
         "a": 5, "b": True, "c": "Red", "d": ["x"],
     }  # fmt: skip
 
@@ -275,7 +276,7 @@ def test_after_a_change_the_problem_it_is_about_is_gone(
     if not found:
         return
     error = refused(schema, arguments)
-    fixed = error.fixed(arguments)
+    fixed = apply_patch(arguments, error.patch)
     left = problems(schema, fixed)
     for change in error.patch:
         holder: Any = fixed

@@ -23,6 +23,7 @@ from pydantic import (
 )
 
 import failwell as fw
+from failwell.model import apply_patch
 from failwell.formats import FORMATS
 from failwell.readers.validation import call_of, check_names, from_pydantic
 from failwell.schema import anchored, invalid, pydantic_problems
@@ -85,7 +86,7 @@ def fast(arguments: dict[str, Any]) -> fw.ToolError:
 def test_the_servers_own_validation_becomes_one_error(server: Any) -> None:
     error = server(WRONG)
     assert said(error) == SAID
-    assert error.fixed(WRONG) == FIXED
+    assert apply_patch(WRONG, error.patch) == FIXED
     assert (
         error.message
         == "Invalid arguments for order: customer, items[0].qty, items[1].sku, items[1].qty, note and 2 more."
@@ -101,7 +102,7 @@ def test_a_misspelt_argument_is_refused_by_both(server: Any) -> None:
         "customer": "Required. You sent: (missing). Expected type: string.",
         "(root)": "Unrecognized key(s) in object: 'custmer'. Remove or correct unrecognized fields: 'custmer'. Check for typos.",
     }
-    assert error.fixed(sent) == {"customer": "ada", "items": []}
+    assert apply_patch(sent, error.patch) == {"customer": "ada", "items": []}
 
 
 def test_an_argument_that_the_server_decodes_is_read_as_it_was_sent() -> None:

@@ -43,7 +43,7 @@ def test_under_one_in_a_hundred_ordinary_texts_is_touched(
 
 
 def test_an_ordinary_error_is_the_same_object() -> None:
-    changed = [text for text in ORDINARY if len(text) < 2000 and fw.guard(error := fw.ToolError(text)) is not error]
+    changed = [text for text in ORDINARY if len(text) < 2000 and fw.Guard()(error := fw.ToolError(text)) is not error]
     # A closer look may make a copy; but what is only looked at has no reason to.
     assert [text for text in changed if DEFAULT.text(text) == text] == []
 

@@ -420,7 +420,7 @@ def test_the_redactor_alone_masks_what_the_guard_masks() -> None:
 
 def test_a_canary_alone_is_worth_a_closer_look() -> None:
     """The guard leaves ordinary errors alone after a glance; no canary may pass at a glance."""
-    missed = [canary.name for canary in CANARIES if canary.secret in fw.guard(fw.ToolError(canary.text)).message]
+    missed = [canary.name for canary in CANARIES if canary.secret in fw.Guard()(fw.ToolError(canary.text)).message]
     assert missed == []
 
 
@@ -431,6 +431,6 @@ def test_a_token_in_an_address_is_no_parsers_though_it_is_written_in_capitals(ad
     for secret in ("SECRETQUERY", "TOPSECRET_KEY"):
         text = f"{address.replace('§', secret)} failed"
         assert secret not in DEFAULT.text(text)
-        assert secret not in fw.guard(fw.ToolError(text)).message
+        assert secret not in fw.Guard()(fw.ToolError(text)).message
     # That is what a parser says.
     assert DEFAULT.text("unexpected token=RBRACE line=3") == "unexpected token=RBRACE line=3"

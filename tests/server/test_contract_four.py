@@ -22,7 +22,7 @@ class DeviceFailed(Exception):
     """What a device's client raises."""
 
 
-TABLE = fw.classify.Table(fw.classify.DEFAULT)
+TABLE = fw.classify.table()
 
 
 @TABLE.maps(DeviceFailed)

@@ -599,7 +599,7 @@ def test_what_has_no_name_of_its_own_gets_that_of_what_it_calls() -> None:
         (lambda: tool_errors(Portal), "tool_errors() takes a function, not the class Portal; decorate its methods."),
         (lambda: tool_errors(answer=5), "answer is a function, such as failwell.render, not 5."),  # type: ignore[arg-type]
         (lambda: tool_errors(logger=5), "logger is a logger of logging or structlog, not 5."),
-        (lambda: tool_errors(table={}), "table is a table, such as failwell.classify.Table(failwell.classify.DEFAULT)"),  # type: ignore[arg-type]
+        (lambda: tool_errors(table={}), "table is a table, such as failwell.classify.table()"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_decorated_is_refused_in_one_line(made: Any, words: str) -> None:

@@ -150,7 +150,7 @@ def test_what_only_looks_like_a_server_is_refused_as_it_was(name: str, parts: di
         ({"protocol_numbers": -32042}, "protocol_numbers is a collection of numbers, such as [-32042], not -32042."),
         ({"rules": [1]}, "rules are lists by tool, such as {'search': [limit(concurrency=2)]}, not list."),
         ({"rules": {"a": [1]}}, "rules['a'] is a list of rules, such as [limit(concurrency=2)]."),
-        ({"table": []}, "table is a table, such as failwell.classify.Table(failwell.classify.DEFAULT), not list."),
+        ({"table": []}, "table is a table, such as failwell.classify.table(), not list."),
         ({"client": 5}, "client is 'auto', a name such as 'claude-code/2.1', or None, not 5."),
         ({"validate": "no"}, "validate is True or False, not 'no'."),
         ({"telemetry": 1}, "telemetry is True or False, not 1."),
@@ -229,7 +229,7 @@ def test_a_tool_can_opt_out(framework: Any) -> None:
 def test_rows_of_one_server(framework: Any) -> None:
     class OutOfStock(Exception): ...
 
-    table = fw.classify.Table(fw.classify.DEFAULT)
+    table = fw.classify.table()
 
     @table.maps(OutOfStock)
     def out_of_stock(exc: OutOfStock) -> fw.ToolError:
@@ -256,7 +256,7 @@ def test_rows_of_one_server(framework: Any) -> None:
     ],
 )
 def test_the_words_of_a_row_of_ones_own_stay_as_they_are(framework: Any, raised: Exception, message: str) -> None:
-    table = fw.classify.Table(fw.classify.DEFAULT)
+    table = fw.classify.table()
 
     @table.maps(ConnectionError)
     def lost(exc: ConnectionError) -> fw.ToolError | None:

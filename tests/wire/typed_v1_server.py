@@ -256,7 +256,7 @@ def lowlevel() -> Any:
     return Server("author", on_list_tools=list_tools, on_call_tool=call_tool)
 
 
-TABLE = fw.classify.Table(fw.classify.DEFAULT)
+TABLE = fw.classify.table()
 
 
 @TABLE.maps(StoreError)

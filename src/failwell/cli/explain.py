@@ -6,7 +6,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from typing import Any
 
-from failwell import Decision, NeedsInput, ToolError, decide, guard, read
+from failwell import Decision, Guard, NeedsInput, ToolError, decide, read
 from failwell.formats import FORMATS
 from failwell.model import Next, Traits
 
@@ -64,7 +64,7 @@ def run(options: Namespace) -> int:
         raise not_an_error(options.format, "--format text")
     traits = Traits(options.tool, options.read_only or None, options.idempotent or None)
     # What is shown here leaves like anything else, and often into a terminal.
-    outcome, told = guard(outcome), outcome
+    outcome, told = Guard()(outcome), outcome
     decision = decide(outcome, tool=traits, delivery=options.delivery)
     redactions = dict(_redactions(told.to_dict(), outcome.to_dict())) if options.show_redactions else None
     if options.json:

@@ -74,7 +74,7 @@ class Options:
     protocol: codes that leave as JSON-RPC errors instead of results, because no model can act on them; "all" for every
         failure, as contract 004 has it.
     protocol_numbers: the MCPErrors of tools that stay protocol errors; others become results.
-    table: rows of your own, asked before the shared ones (`failwell.classify.Table(failwell.classify.DEFAULT)`).
+    table: rows of your own, asked before the shared ones (`failwell.classify.table()`).
     skip: names of tools that are left as they are.
     reads: names of tools that only read, with `*` for anything: `["get_*"]`.
     writes: names of tools that change something, where their annotations and names do not say so.
@@ -206,9 +206,7 @@ _WANTED: Final[dict[str, _Wanted]] = {
         "is 'all', or a collection of names of codes, such as ['UNAUTHORIZED']",
     ),
     "protocol_numbers": _Wanted(lambda value: _are(int, value), "is a collection of numbers, such as [-32042]"),
-    "table": _Wanted(
-        lambda value: isinstance(value, Table), "is a table, such as failwell.classify.Table(failwell.classify.DEFAULT)"
-    ),
+    "table": _Wanted(lambda value: isinstance(value, Table), "is a table, such as failwell.classify.table()"),
     "skip": _NAMES,
     "reads": _NAMES,
     "writes": _NAMES,

@@ -11,6 +11,7 @@ from typing import Final
 import httpx2
 
 import failwell as fw
+from failwell.readers import Table, body_message
 
 V1 = fw.catalogs.V1
 STATUSES: Final = {
@@ -32,7 +33,7 @@ TROUBLES: Final = {
     "fetch_error": "No usable answer",
     "network": "Host not reachable",
 }
-TABLE: Final = fw.classify.Table()
+TABLE: Final = Table()
 
 
 @TABLE.maps(httpx2.HTTPStatusError)
@@ -40,7 +41,7 @@ def answered(exc: httpx2.HTTPStatusError) -> fw.ToolError:
     """The service said no, and mostly says why."""
     response = exc.response
     error = fw.classify.from_http(response.status_code, response.headers, response.content, statuses=STATUSES)
-    return error.replace(message=fw.classify.body_message(response.content) or error.message)
+    return error.replace(message=body_message(response.content) or error.message)
 
 
 @TABLE.maps(httpx2.TransportError)

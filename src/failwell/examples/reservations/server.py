@@ -20,7 +20,7 @@ from failwell.formats import to_wire
 
 from .store import Store
 
-TABLE = fw.classify.Table(fw.classify.DEFAULT)
+TABLE = fw.classify.table()
 
 READS = ToolAnnotations(read_only_hint=True)
 CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False)

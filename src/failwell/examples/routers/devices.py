@@ -11,7 +11,7 @@ import failwell as fw
 from .store import Device, Store
 from .templates import DEVICE
 
-FAILURES = fw.classify.Table(fw.classify.DEFAULT)
+FAILURES = fw.classify.table()
 """Asked before the shared table: an HTTP failure is a device's here, and the request knows which device."""
 
 

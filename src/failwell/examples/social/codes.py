@@ -58,5 +58,5 @@ def db_error(exc: sqlite3.Error) -> fw.ToolError:
 
 
 # Tools let the exceptions of the database pass; the server reads them by this row.
-TABLE: Final = fw.classify.Table(fw.classify.DEFAULT)
+TABLE: Final = fw.classify.table()
 TABLE.maps(sqlite3.Error)(db_error)
