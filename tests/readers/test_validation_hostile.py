@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, create_model, model_validator
 
 import failwell as fw
-from failwell.model import apply_patch
 from failwell.formats import FORMATS
+from failwell.model import apply_patch
 from failwell.readers.validation import (
     call_of,
     check_names,

@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 import failwell as fw
-from failwell.model import apply_patch
 from failwell import formats
+from failwell.model import apply_patch
 from failwell.readers.validation import call_of, from_pydantic
 from failwell.schema import check, invalid
 

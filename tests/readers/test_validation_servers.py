@@ -23,8 +23,8 @@ from pydantic import (
 )
 
 import failwell as fw
-from failwell.model import apply_patch
 from failwell.formats import FORMATS
+from failwell.model import apply_patch
 from failwell.readers.validation import call_of, check_names, from_pydantic
 from failwell.schema import anchored, invalid, pydantic_problems
 
