@@ -43,7 +43,6 @@ class FieldTemplate:
     expected: str
 
     def error(self, field: str = "(unknown)", **sent: Any) -> fw.ToolError:
-        """The error of one argument; `value` is what was sent for it."""
         known = {"field": field, **sent}
         problem = {"path": [field], "message": fill(self.message, known), "expected": fill(self.expected, known)}
         if "value" in sent:
