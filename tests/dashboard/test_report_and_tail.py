@@ -104,7 +104,7 @@ def test_a_store_that_is_not_there_is_told_in_one_line(tmp_path: Path, capsys: p
     url = f"sqlite:///{tmp_path / 'none.db'}"
     line = (
         f"failwell: there is no store at {tmp_path / 'none.db'}; fill it with `failwell wrap --events {url} -- CMD`, "
-        "install(events=…) or Recovering(events=…)\n"
+        "install(hooks=…) or Recovering(events=…)\n"
     )
     assert [said(capsys, command, url) for command in ("report", "tail")] == [(2, "", line)] * 2
     assert said(capsys, "report", "otlp:")[2] == (

@@ -126,7 +126,7 @@ def bank(framework: str, form: str) -> Bank:
 
     made.server.tool(annotations=WRITES)(pay_invoice)
     made.server.tool(annotations=READS)(get_invoice)
-    failwell.server.install(made.server, format=form, client=None, **options)
+    failwell.server.install(made.server, format=form, wire={"client": None}, **options)
     return made
 
 

@@ -25,7 +25,7 @@ from failwell.manifest.audit import problems
 from failwell.manifest.entries import load
 from failwell.manifest.source import codes_in
 from failwell.server import Envelope, Group, limit, rate
-from failwell.server.declared_failures import RAISES_KEY, UNDECLARED_KEY
+from failwell.server.declared_failures import RAISES_KEY
 
 DATA = Path(__file__).parent.parent / "data"
 SIXTY_FIVE = DATA / "manifest-65-tools.json"
@@ -146,6 +146,7 @@ def shop(framework: Any) -> Any:
         return STORE.get(key)
 
     @framework.tool()
+    @rate(5)
     def pay(invoice: str) -> str:
         """Pay."""
         raise Billing.PAID("no")
@@ -165,9 +166,10 @@ def shop(framework: Any) -> Any:
         raise fw.NotFound("none")
 
     group.add_to(framework)
-    return failwell.server.install(framework, rules={"pay": [rate(5)]}, publish=True, check_declared=True)
+    return failwell.server.install(framework, hooks=[UNDECLARED.append])
 
 
+UNDECLARED: list[Any] = []
 FRAMEWORKS = {"mcpserver": lambda: MCPServer("shop", log_level="ERROR"), "fastmcp": lambda: FastMCP("shop")}
 
 
@@ -370,13 +372,15 @@ def test_what_is_declared_is_listed_and_read_by_others(server: Any) -> None:
 
 
 @pytest.mark.checklist(215)
-def test_a_code_that_was_not_declared_is_noticed(server: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_code_that_was_not_declared_is_noticed(server: Any) -> None:
     async def called(name: str, arguments: dict[str, Any]) -> Any:
+        UNDECLARED.clear()
         async with Client(getattr(server, "_mcp_server", server)) as client:
-            return (await client.call_tool(name, arguments)).meta.get(UNDECLARED_KEY)
+            await client.call_tool(name, arguments)
+        [event] = UNDECLARED
+        return event.error.code if event.declared is False else None
 
     assert anyio.run(called, "get", {"key": "k"}) == "BANK_DOWN"
-    assert "get sends BANK_DOWN, which it does not declare" in caplog.text
     for name, arguments in (
         ("get", {"key": ""}),
         ("get", {}),
@@ -395,18 +399,20 @@ def test_a_low_level_server_says_it_in_its_listing() -> None:
     async def call_tool(ctx: Any, params: Any) -> Any:
         raise fw.Conflict("held")
 
+    events: list[Any] = []
     server = failwell.server.install(
-        Server("low", on_list_tools=list_tools, on_call_tool=call_tool), check_declared=True
+        Server("low", on_list_tools=list_tools, on_call_tool=call_tool), hooks=[events.append]
     )
     [entry] = made(server).tools
     assert (entry.category, entry.mutation, entry.requires) == ("read", False, frozenset({"db"}))
     assert entry.possible_error_codes == ("NOT_FOUND",)
 
-    async def called() -> Any:
+    async def called() -> None:
         async with Client(server) as client:
-            return (await client.call_tool("get", {})).meta[UNDECLARED_KEY]
+            await client.call_tool("get", {})
 
-    assert anyio.run(called) == "CONFLICT"
+    anyio.run(called)
+    assert [(event.error.code, event.declared) for event in events] == [("CONFLICT", False)]
 
 
 def test_a_recorder_writes_down_what_was_seen(tmp_path: Path) -> None:
@@ -525,7 +531,7 @@ def get(key: str) -> str:
     raise fw.NotFound("no")
 
 {rest}
-failwell.server.install(server, publish=True)
+failwell.server.install(server)
 def make():
     return server
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def pay(invoice: str) -> str:
     raise fw.Conflict("It is locked.", code="INVOICE_LOCKED")
 
 
-install(server, events=os.environ.get("SEEN_EVENTS") or None)
+install(server, hooks=list(filter(None, [os.environ.get("SEEN_EVENTS")])))
 
 if __name__ == "__main__":
     server.run()

@@ -333,7 +333,7 @@ def twice(hook: Any, *, seat: str) -> None:
     """Pay twice, where one of the two holds the second, and tells."""
     server, paid = bank(looks=True)
     is_servers = seat == "server"
-    install(server, **({"events": hook} if is_servers else {"hold": 0}))
+    install(server, **({"hooks": [hook]} if is_servers else {"hold": 0}))
     policy = fw.Policy(hold=0) if is_servers else None
 
     async def main() -> None:

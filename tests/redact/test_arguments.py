@@ -213,7 +213,7 @@ def test_a_secret_in_a_list_leaves_by_no_door_of_a_server(
 ) -> None:
     server: Any = MCPServer("doors", log_level="DEBUG")
     server.tool()(failing)
-    failwell.server.install(server, client=None, format=format, show_text=True)
+    failwell.server.install(server, wire={"client": None}, format=format, show_text=True)
 
     async def main() -> Any:
         async with mcp.Client(server) as client:
@@ -237,7 +237,7 @@ def build(commit: str, password: str, token: str) -> str:
 def test_a_word_and_a_short_secret_leave_the_ids_of_a_servers_failure_as_they_are() -> None:
     server: Any = MCPServer("builds")
     server.tool()(build)
-    failwell.server.install(server, client=None, format="canonical")
+    failwell.server.install(server, wire={"client": None}, format="canonical")
     sent = {"commit": "9fabc1234e5d6c7b", "password": "orange", "token": "abc123"}
 
     async def main() -> Any:

@@ -143,7 +143,7 @@ def test_a_server_quotes_no_argument_at_length_in_its_answers_nor_in_its_log(
     server: Any = MCPServer("echo", log_level="DEBUG")
     for tool in (find, refuse, crash):
         server.tool()(tool)
-    failwell.server.install(server, client=None, format=format, show_text=True)
+    failwell.server.install(server, wire={"client": None}, format=format, show_text=True)
 
     async def main() -> list[Any]:
         async with mcp.Client(server) as client:

@@ -1092,25 +1092,6 @@ async def held_to_old_lists() -> list[str]:
     return [f"lists: {what} is {one}, not {other}" for what, (one, other) in found.items() if one != other]
 
 
-async def touched() -> list[str]:
-    """Whether a tool that answers for itself gets another answer than the SDK's own, or is run once more for it."""
-    DONE.clear()
-    server = Server("shop")
-
-    @server.tool()
-    def pay(invoice: str) -> str:
-        DONE.append(invoice)
-        raise RuntimeError("The till is shut.")
-
-    async with client_of(failwell.server.install(server, skip=["pay"])) as client:
-        answer = await called(client, Scene("", lambda: None, PAID))
-    # What 2.x says of a crash is no more than that.
-    words = "Error executing tool pay" if GENERATION == 2 and fastmcp is None else "The till is shut."
-    text = answer["content"][0]["text"]
-    is_own = answer["isError"] and words in text and META_KEY not in (answer.get("_meta") or {})
-    return [] if is_own and DONE == ["inv_1"] else [f"skipped: {answer}, {len(DONE)} done"]
-
-
 async def main() -> list[str]:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
@@ -1141,7 +1122,6 @@ async def main() -> list[str]:
     problems += [*await leaks_of_components(), *await leaks_of_middleware()] if version else []
     problems += await lists_too_often() if is_lowlevel else []
     problems += await held_to_old_lists() if fastmcp is None else []
-    problems += await touched()
     problems += await returned_secrets()
     can_recover = can_ask() and (not version or version >= (2, 14))
     return [*problems, *(await paid_twice() if can_recover else ())]

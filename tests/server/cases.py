@@ -300,7 +300,7 @@ VARIANTS: Final = (
     *(
         Variant(
             f"extra-{extra}",
-            {"extra": extra},
+            {"validate": extra},
             (
                 "unknown argument with a near name",
                 "unknown argument far from any",
@@ -314,12 +314,12 @@ VARIANTS: Final = (
     ),
     Variant(
         "unknown-tool-protocol",
-        {"unknown_tool": "protocol"},
+        {"wire": {"protocol": ["UNKNOWN_TOOL"]}},
         ("unknown tool with a near name", "unknown tool far from any", "KeyError with a secret", "success"),
     ),
     Variant(
         "protocol-internal",
-        {"protocol": ["INTERNAL_ERROR"]},
+        {"wire": {"protocol": ["INTERNAL_ERROR"]}},
         ("KeyError with a secret", "crash with an output schema", "SystemExit", "own not found", "success"),
     ),
     Variant(
@@ -337,5 +337,4 @@ VARIANTS: Final = (
             "success",
         ),
     ),
-    Variant("skip", {"skip": ["key_error"]}, ("own not found", "success")),
 )

@@ -119,8 +119,8 @@ def build(framework: str, format: str) -> Any:
     server.tool("projects.get", annotations=READS)(get_project)
     # Nobody knows whether this one writes.
     server.tool("projects.sync")(get_project)
-    options: dict[str, Any] = {"as_written": True} if format == "typed" else {"max_output": 1000}
-    return failwell.server.install(server, format=format, **options)
+    wire: dict[str, Any] = {"as_written": True} if format == "typed" else {"max_output": 1000}
+    return failwell.server.install(server, format=format, wire=wire)
 
 
 if __name__ == "__main__":

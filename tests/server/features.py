@@ -286,7 +286,6 @@ def single() -> Any:
     return limit(concurrency=1, queue=1)
 
 
-RULES: Final = {"search": old, "ping": few, "work": single, "reboot": Advanced}
 _held = threading.Event()
 
 
@@ -323,26 +322,6 @@ async def decorated_work():
 @tool
 @Advanced()
 def decorated_reboot(device_id: str):
-    return f"{device_id} reboots"
-
-
-@tool
-def ruled_search(query: str):
-    return f"found {query}"
-
-
-@tool
-def ruled_ping():
-    return "pong"
-
-
-@tool
-async def ruled_work():
-    return await _work()
-
-
-@tool
-def ruled_reboot(device_id: str):
     return f"{device_id} reboots"
 
 
@@ -487,7 +466,7 @@ def watched(path: str) -> dict[str, Any]:
             }
         )
 
-    return {"hooks": [raising_hook, noting], "rules": {"ruled_ping": [few()]}}
+    return {"hooks": [raising_hook, noting]}
 
 
 SETTINGS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
@@ -498,6 +477,5 @@ SETTINGS: Final[dict[str, Callable[[str], dict[str, Any]]]] = {
     "changing": lambda _: {
         "format": Envelope(profile="workflow", mode=lambda: NOW["mode"], approval_mode=lambda: NOW["approval_mode"])
     },
-    "rules": lambda _: {"rules": {f"ruled_{name}": [rule()] for name, rule in RULES.items()}},
     "watched": watched,
 }

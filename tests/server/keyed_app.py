@@ -57,10 +57,6 @@ def look(book: str):
     return write(book)
 
 
-def bare(book: str):
-    return write(book)
-
-
 @rate(1, seconds=30, clock=lambda: 1000.0)
 def rare(book: str):
     return write(book)
@@ -105,7 +101,7 @@ def fail(book: str, how: str):
     raise FAILURES[how]()
 
 
-TOOLS = (pay, pay_typed, look, bare, rare, slow, die, ask, fail)
+TOOLS = (pay, pay_typed, look, rare, slow, die, ask, fail)
 
 
 def ledger(framework: str, server: Any) -> Any:
@@ -161,7 +157,7 @@ def serve(arguments: list[str]) -> None:
             given["idempotency"] = KeysOnDisk(given["idempotency"])
         if given.pop("envelope", False):
             given["format"] = Envelope(profile="api")
-        return install(server, **given, skip=["bare"])
+        return install(server, **given)
 
     failwell.server.install = installed
     app_serve([*arguments[:place], json.dumps(options), *arguments[place + 1 :]])

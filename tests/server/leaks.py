@@ -915,9 +915,9 @@ def main() -> None:
     logging.getLogger("fastmcp").setLevel(chosen.level)
     logging.getLogger("fastmcp").addHandler(recording)
     if not chosen.bare:
-        if url := chosen.options.pop("events", None):
+        if url := next(iter(chosen.options.pop("hooks", ())), None):
             # What failures say is kept, too, so that there is something that might leak.
-            chosen.options["events"] = store(url, messages=True)
+            chosen.options["hooks"] = [store(url, messages=True)]
         failwell.server.install(server, **chosen.options)
 
     def save() -> None:

@@ -31,7 +31,7 @@ from failwell.formats import META_KEY
 from failwell.server.questions import KEY, ROUNDS
 
 FORMS: Final = {"elicitation": {"form": {}}}
-ASKS: Final = {"setting": "none", "capabilities": FORMS, "options": {"on_missing": "ask"}}
+ASKS: Final = {"setting": "none", "capabilities": FORMS, "options": {"questions": "missing"}}
 
 
 def accepting(**content: Any) -> User:

@@ -55,7 +55,7 @@ def failing(raises: Any, **options: Any) -> dict[str, Any]:
         raises()
         return "paid"
 
-    failwell.server.install(server, client=None, **options)
+    failwell.server.install(server, wire={"client": None}, **options)
     result = asyncio.run(answered(server))
     assert result.meta is not None
     return {**result.meta[META_KEY], "text": result.content[0].text}  # type: ignore[union-attr]
@@ -120,7 +120,7 @@ def test_what_another_server_said_of_its_own_call_is_no_word_about_this_one() ->
         await asyncio.to_thread(another_server)
         return "paid"
 
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     result = asyncio.run(answered(server))
     assert result.content[0].text == (  # type: ignore[union-attr]
         'pay failed part-way (Another server failed. It said: "Too many requests. Wait 1 second, then make the same call '
@@ -260,7 +260,7 @@ def test_a_tool_that_calls_one_of_a_mounted_server_is_told_of_its_failure_by_an_
     def charge(token: str) -> str:
         raise ConnectionRefusedError(111, "refused")
 
-    failwell.server.install(child, client=None)
+    failwell.server.install(child, wire={"client": None})
     parent: Any = fastmcp.FastMCP("shop")
     parent.mount(child, namespace="bank")
 
@@ -283,7 +283,7 @@ def test_a_tool_that_calls_one_of_another_server_is_told_of_its_failure_by_an_ex
     def charge() -> str:
         raise ConnectionRefusedError(111, "refused")
 
-    failwell.server.install(bank, client=None)
+    failwell.server.install(bank, wire={"client": None})
     shop: Any = MCPServer("shop", log_level="CRITICAL")
 
     @shop.tool()
@@ -301,7 +301,7 @@ def test_what_was_wrong_with_a_call_that_the_tool_made_is_nothing_for_its_own_ca
     def log_it(entry: str) -> str:
         return entry
 
-    failwell.server.install(asked, client=None)
+    failwell.server.install(asked, wire={"client": None})
     refused = asyncio.run(answered(asked, "log_it", enty="paid"))
 
     def fails() -> None:
@@ -340,7 +340,7 @@ def test_a_rule_on_what_a_tool_calls_is_no_word_that_the_tool_did_nothing(is_asy
         async with Recovering(mcp.Client(server)) as agent:
             return await agent.call("create_issues", {})
 
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     report = asyncio.run(told())
     assert (made, report.calls, report.failure.effect) == ([0, 1], 1, Effect.UNKNOWN)
 
@@ -361,7 +361,7 @@ def test_what_a_tool_hands_on_to_the_tool_it_was_made_of_is_not_what_it_was_sent
         base_pay_of(server), name="pay", transform_fn=reserve, transform_args={"amount": ANY_TEXT}
     )
     server.add_tool(made)
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     told = asyncio.run(answered(server, "pay", amount="12,50"))
     assert told.meta is not None
     assert (paid, told.meta[META_KEY]["effect"]) == (["12,50"], "unknown")
@@ -407,7 +407,7 @@ def test_what_a_tool_asks_of_another_server_through_a_client_gets_a_whole_answer
     def find(account: str) -> str:
         raise fw.NotFound("Account 7 does not exist.", suggestion="Call list_accounts.")
 
-    failwell.server.install(bank, client=None)
+    failwell.server.install(bank, wire={"client": None})
     outer = kind("agent")
 
     @outer.tool()
@@ -416,7 +416,7 @@ def test_what_a_tool_asks_of_another_server_through_a_client_gets_a_whole_answer
         assert result.meta is not None
         return str(result.meta[META_KEY]["code"])
 
-    failwell.server.install(outer, client=None)
+    failwell.server.install(outer, wire={"client": None})
     assert asyncio.run(answered(outer, "ask")).content[0].text == "NOT_FOUND"  # type: ignore[union-attr]
 
 
@@ -814,7 +814,7 @@ def served(kind: str, pay: Any, middleware: Any) -> Any:
         server = Server("shop", on_list_tools=list_tools, on_call_tool=call_tool)
     if kind != "FastMCP":
         server.middleware.append(middleware)
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     return server
 
 
@@ -990,7 +990,7 @@ def test_what_fails_when_a_dependency_is_closed_may_come_after_the_work(problem:
 
     server.tool(pay_later if is_async else pay_now, name="pay")
     server.tool(pay_later, name="look", annotations={"readOnlyHint": True})
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
 
     async def call(tool: str) -> Any:
         async with Recovering(fastmcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
@@ -1016,7 +1016,7 @@ def test_a_dependency_that_says_at_its_end_that_nothing_was_done_is_believed() -
     async def pay(transaction: Any = begun) -> str:
         return "paid"
 
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "none"
@@ -1047,7 +1047,7 @@ def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, r
     else:
         server = MCPServer("shop", log_level="CRITICAL") if kind == "MCPServer" else fastmcp.FastMCP("shop")
         server.tool()(pay)
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
     result = asyncio.run(answered(server))
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
@@ -1069,9 +1069,11 @@ def test_servers_that_wait_for_each_other_with_one_store_of_keys_say_so(
         paid.append("paid")
         return "paid"
 
-    failwell.server.install(backend, client=None, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
+    failwell.server.install(
+        backend, wire={"client": None}, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db")
+    )
     front = fastmcp.server.create_proxy(backend, name="front")
-    failwell.server.install(front, client=None, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
+    failwell.server.install(front, wire={"client": None}, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
 
     async def called() -> Any:
         async with fastmcp.Client(front) as client:

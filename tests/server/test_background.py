@@ -30,7 +30,7 @@ def shop(*, task: bool = True, **options: Any) -> Any:
             raise fw.Conflict("The till is shut.")
         raise TimeoutError("postgres://u:hunter2@h/db")
 
-    return failwell.server.install(server, client=None, **options)
+    return failwell.server.install(server, wire={"client": None}, **options)
 
 
 async def worked(server: Any, **arguments: Any) -> Any:
@@ -69,11 +69,6 @@ def test_a_function_that_cannot_be_called_with_what_was_sent_has_done_nothing() 
 
 def test_a_success_in_the_background_is_left_alone() -> None:
     assert asyncio.run(worked(shop(), amount=3)) == "paid"
-
-
-def test_a_tool_that_is_skipped_answers_for_itself_in_the_background() -> None:
-    with pytest.raises(TimeoutError, match="hunter2"):
-        asyncio.run(worked(shop(skip=["pay"])))
 
 
 def test_what_a_worker_keeps_can_be_read_in_another_process() -> None:

@@ -129,7 +129,7 @@ def test_openai_agents(door: Path, framework: str) -> None:
 
 
 # Each failure comes in two blocks and as structured content; one leaves as a JSON-RPC error.
-ALL_PARTS = json.dumps({"format": "v1", "client": None, "wire": {"gate": "both"}, "protocol": ["RATE_LIMITED"]})
+ALL_PARTS = json.dumps({"format": "v1", "wire": {"client": None, "gate": "both", "protocol": ["RATE_LIMITED"]}})
 
 
 def measured(driver: Driver, url: str) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def made(**options: Any) -> MCPServer[Any]:
     def addresses(name: str) -> str:
         raise DeviceFailed("GET http://admin:hunter2@10.0.0.1/rest")
 
-    return failwell.server.install(server, format="jsonrpc", table=TABLE, client=None, **options)
+    wire = {"client": None, **options.pop("wire", {})}
+    return failwell.server.install(server, format="jsonrpc", table=TABLE, wire=wire, **options)
 
 
 def asked(server: MCPServer[Any], question: Callable[[mcp.Client], Awaitable[Any]]) -> Any:
@@ -77,7 +78,7 @@ def test_what_a_row_says_for_the_log_is_logged(caplog: pytest.LogCaptureFixture)
 @pytest.mark.checklist(266, 268)
 @pytest.mark.parametrize("protocol", [(), ("DEVICE_ERROR",)], ids=["result", "protocol"])
 def test_the_options_of_the_format_hold_for_protocol_errors_too(protocol: tuple[str, ...]) -> None:
-    server = made(protocol=protocol, wire={"debug": True, "meta": False})
+    server = made(wire={"debug": True, "meta": False, "protocol": protocol})
     answer = answered(server)
     data = answer.data if protocol else answer.structured_content["data"]
     assert data["_debug_details"] == WHOLE
@@ -94,7 +95,7 @@ def test_requests_that_have_no_result_carry_the_contracts_keys() -> None:
 
 @pytest.mark.checklist(226, 246)
 def test_an_unknown_tool_carries_the_contracts_keys() -> None:
-    error = answered(made(unknown_tool="protocol"), "system/get-overveiw")
+    error = answered(made(wire={"protocol": ["UNKNOWN_TOOL"]}), "system/get-overveiw")
     assert error.code == -32601
     assert (error.data["mcp_error_code"], error.data["suggestion"]) == (
         "UNKNOWN_TOOL",

@@ -187,11 +187,6 @@ def test_inside_a_server_the_decorator_leaves_the_line_to_it_and_a_crash_is_one(
     assert _records(caplog) == [("ERROR", "stock", "INTERNAL_ERROR", True), ("WARNING", "order", "NOT_FOUND", False)]
 
 
-def test_a_level_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ValueError, match="There is no log_level 'LOUD'; use one of: DEBUG, INFO, WARNING, ERROR"):
-        install(MCPServer("shop"), log_level="LOUD")
-
-
 @tool_errors
 def rows(size: int) -> Iterator[int]:
     yield 1
@@ -677,7 +672,7 @@ def test_on_an_installed_server_the_decorator_changes_nothing(kind: str, options
         for name in names:
             error, hint, how = name.split("-")
             server.tool(name=name, annotations=HINTS[hint])(decorate(_failing(RAISED[error], how)))
-        install(server, format=format, client=None)
+        install(server, format=format, wire={"client": None})
 
         async def called() -> dict[str, str]:
             async with fastmcp.Client(server) if kind == "fastmcp" else Client(server) as client:

@@ -42,7 +42,7 @@ def called(tool: Callable[[], Any], name: str, annotations: Any = None, **option
     server: Any = MCPServer("shop", log_level="CRITICAL")
     server.tool(name=name, annotations=annotations)(tool)
     ask = options.pop("ask", None)
-    failwell.server.install(server, client=None, **options)
+    failwell.server.install(server, wire={"client": None}, **options)
 
     async def main() -> Any:
         policy = fw.Policy(base_delay=0.01)
@@ -212,7 +212,7 @@ def failed_once(tool: Callable[[], str], annotations: Any = WRITES) -> Any:
     """What leaves an installed server for one call."""
     server: Any = MCPServer("shop", log_level="CRITICAL")
     server.tool(name="pay", annotations=annotations)(tool)
-    failwell.server.install(server, client=None)
+    failwell.server.install(server, wire={"client": None})
 
     async def main() -> Any:
         async with mcp.Client(server) as client:

@@ -101,7 +101,7 @@ def test_what_a_handler_has_used_is_not_called_ignored() -> None:
 
 
 def test_whoever_asks_for_a_warning_gets_it() -> None:
-    result = answered("find_user", {"user": "u1", "city": "Bonn"}, extra="warn")
+    result = answered("find_user", {"user": "u1", "city": "Bonn"}, validate="warn")
     assert "These arguments do not exist and were ignored: 'city'." in str(result.content)
 
 
@@ -144,11 +144,11 @@ class Own(Tool):
         return ToolResult(content=[types.TextContent(text=f"got {sorted(arguments)}")])
 
 
-@pytest.mark.parametrize("extra", ["auto", "warn", "allow"])
+@pytest.mark.parametrize("extra", [True, "warn", "allow"])
 def test_what_an_own_tool_of_fastmcp_has_got_is_not_called_ignored(extra: Any) -> None:
     server = fastmcp.FastMCP("shop")
     server.add_tool(Own(name="own", parameters={"type": "object", "properties": {"x": {"type": "string"}}}))
-    install(server, extra=extra)
+    install(server, validate=extra)
 
     async def ask() -> Any:
         async with fastmcp.Client(server) as client:

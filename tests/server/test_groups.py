@@ -596,7 +596,7 @@ def test_returned_values_and_failures(framework: str) -> None:
 def test_unknown_arguments_are_refused(framework: str, schema: Literal["union", "flat"], extra: str) -> None:
     server = MAKERS[framework]()
     group_app.projects(CONTEXTS[framework], schema=schema).add_to(server)
-    failwell.server.install(server, extra=extra)
+    failwell.server.install(server, validate=extra)
     for arguments in ({"action": "list", "limt": 2}, {"action": "list", "limt": 2, "name": "of another action"}):
         error = canonical(call(server, arguments))
         assert (error["code"], error["tool"], error["action"]) == ("VALIDATION_ERROR", "projects", "list")

@@ -127,7 +127,7 @@ def judge(answer: Answer | None, case: Hostile) -> str | None:
 @pytest.mark.parametrize("server", SERVERS)
 def test_hostile_calls(nursery: Nursery, server: str, era: str) -> None:
     problems: list[str] = []
-    with connected(nursery, Wanted(server, "stdio", era, options={"extra": "reject"}), fresh=True) as [client]:
+    with connected(nursery, Wanted(server, "stdio", era, options={"validate": "reject"}), fresh=True) as [client]:
         assert isinstance(client, Stdio)
         for name, case in CASES.items():
             try:

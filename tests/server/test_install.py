@@ -139,31 +139,23 @@ def test_what_only_looks_like_a_server_is_refused_as_it_was(name: str, parts: di
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"extra": "ignore"}, "There is no extra 'ignore'; use one of: auto, reject, warn, allow."),
-        ({"unknown_tool": "x"}, "There is no unknown_tool 'x'"),
-        ({"skip": "tool"}, "skip is a collection of names"),
-        ({"protocol": "NOT_FOUND"}, "protocol is 'all', or a collection of names"),
-        (
-            {"protocol": [404]},
-            "protocol is 'all', or a collection of names of codes, such as ['UNAUTHORIZED'], not list.",
-        ),
-        ({"protocol_numbers": -32042}, "protocol_numbers is a collection of numbers, such as [-32042], not -32042."),
-        ({"rules": [1]}, "rules are lists by tool, such as {'search': [limit(concurrency=2)]}, not list."),
-        ({"rules": {"a": [1]}}, "rules['a'] is a list of rules, such as [limit(concurrency=2)]."),
         ({"table": []}, "table is a table, such as failwell.classify.table(), not list."),
-        ({"client": 5}, "client is 'auto', a name such as 'claude-code/2.1', or None, not 5."),
-        ({"validate": "no"}, "validate is True or False, not 'no'."),
-        ({"telemetry": 1}, "telemetry is True or False, not 1."),
         ({"guard": print}, "guard is a failwell.redact.Guard, not builtin_function_or_method."),
-        ({"wire": "carry"}, "wire are options by name, such as {'carry': True}, not 'carry'."),
+        ({"validate": "no"}, "There is no validate 'no'; use one of: reject, warn, allow."),
+        ({"questions": "x"}, "There is no questions 'x'; use one of: ask, missing, result."),
+        ({"wire": {"protocol": "NOT_FOUND"}}, "wire: protocol is 'all', or a collection of codes"),
+        ({"wire": {"protocol": [404]}}, "wire: protocol is 'all', or a collection of codes, such as "),
+        ({"wire": {"client": 5}}, "wire: client is 'auto', a name such as 'claude-code/2.1', or None, not 5."),
+        ({"wire": {"max_output": "9"}}, "wire: max_output is a number of characters, at least 200, not '9'."),
+        ({"wire": "carry"}, "wire is options by name, such as {'carry': True}, not 'carry'."),
         ({"reads": None}, "reads is a collection of names, such as ['search'], not NoneType."),
         (
             {"hooks": print},
-            "hooks are functions of one argument, the event, in a list, not builtin_function_or_method.",
+            "hooks is a list of functions of one argument, the event, or of addresses such as 'sqlite:///events.db', "
+            "not builtin_function_or_method.",
         ),
         ({"logger": "failwell"}, "logger is a logger of logging or structlog, not 'failwell'."),
         ({"format": []}, "There is no format []; use one of: "),
-        ({"max_output": "9"}, "max_output is a number of characters, at least 200, not '9'."),
     ],
     ids=lambda each: "-".join(each) if isinstance(each, dict) else "",
 )
@@ -173,7 +165,7 @@ def test_bad_options_are_refused_at_once(options: dict[str, Any], message: str) 
 
 
 def test_a_code_that_nobody_knows_yet_may_leave_as_a_protocol_error() -> None:
-    assert failwell.server.Options(protocol=["DECLARED_LATER"]).protocol == ["DECLARED_LATER"]
+    assert failwell.server.Options(wire={"protocol": ["DECLARED_LATER"]}).wire
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -213,17 +205,6 @@ def test_the_text_is_shown_to_those_who_ask(framework: Any) -> None:
 
     result = call(failwell.server.install(framework, show_text=True), "broken")
     assert "no such column: prise" in result.content[0].text
-
-
-def test_a_tool_can_opt_out(framework: Any) -> None:
-    @framework.tool()
-    def named() -> str:
-        raise RuntimeError("x")
-
-    failwell.server.install(framework, skip=["named"])
-    result = call(framework, "named")
-    assert result.is_error
-    assert META not in (result.meta or {})
 
 
 def test_rows_of_one_server(framework: Any) -> None:
@@ -267,7 +248,7 @@ def test_the_words_of_a_row_of_ones_own_stay_as_they_are(framework: Any, raised:
     def look() -> mcp_types.CallToolResult:
         raise raised
 
-    server = failwell.server.install(framework, table=table, format="v1", client=None)
+    server = failwell.server.install(framework, table=table, format="v1", wire={"client": None})
     assert call(server, "look").content[0].text == message
 
 
@@ -498,7 +479,7 @@ def test_an_option_that_does_not_exist_is_told_by_its_nearest() -> None:
         ),
         ({"wire": {"gate": "html"}}, "There is no gate 'html'; use 'markdown', 'json' or 'both'."),
         ({"format": "jsonrpc", "wire": {"era": "2026-07-28"}}, "wire has no option 'era': that is found out"),
-        ({"wire": {5: 1}}, "wire are options by name, such as {'carry': True}, not dict."),
+        ({"wire": {5: 1}}, "wire is options by name, such as {'carry': True}, not dict."),
         ({"wire": {"prefix": 5}}, "wire has a value that the format 'text' cannot use: "),
     ],
 )

@@ -189,7 +189,7 @@ def pages(url: str) -> str:
 def test_no_secret_leaves(tmp_path: Path, framework: str, transport: str, era: str, step: int) -> None:
     asked = share(framework, WAYS.index((transport, era)))[::step]
     url = f"sqlite:///{tmp_path / 'events.db'}"
-    ways = channels(tmp_path, framework, transport, era, asked, "--options", json.dumps({"events": url}))
+    ways = channels(tmp_path, framework, transport, era, asked, "--options", json.dumps({"hooks": [url]}))
     ways |= {"store": (tmp_path / "events.db").read_bytes().decode("latin-1"), "pages": pages(url)}
     # What is not there cannot leak: all of it has been answered, logged, traced, stored and shown.
     sizes = {way: len(text) for way, text in ways.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -47,12 +46,12 @@ def test_a_long_text_stays_whole() -> None:
     assert told.content[0].text == f"{'word ' * 50_000}[redacted]"  # type: ignore[union-attr]
 
 
-def answered(tool: Any, skip: Sequence[str] = (), **sent: Any) -> Any:
+def answered(tool: Any, **sent: Any) -> Any:
     server = MCPServer("shop")
     server.tool()(tool)
 
     async def called() -> Any:
-        async with Client(install(server, skip=skip)) as client:
+        async with Client(install(server)) as client:
             return await client.call_tool(tool.__name__, sent)
 
     return asyncio.run(called())
@@ -71,11 +70,3 @@ def test_what_was_sent_for_a_secret_argument_does_not_leave(has_marks: bool) -> 
     assert "corvette-meadow-19" not in told.model_dump_json()
     assert "ann may not enter with [redacted]" in told.content[0].text
     assert told.content[1].resource.text == "tried [redacted]"
-
-
-def test_a_tool_that_is_left_alone_answers_for_itself() -> None:
-    def login(password: str) -> CallToolResult:
-        return error(f"no: {password}")
-
-    told = answered(login, skip=["login"], password="corvette-meadow-19")
-    assert told.content[0].text == "no: corvette-meadow-19"

@@ -27,7 +27,6 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from test_features import answers, calling, everywhere
 from wire import ERAS, SERVERS, Client, Json, Nursery, Wanted, client_of, settled, started
 
 import failwell.server
@@ -65,7 +64,7 @@ CALLS: Final[dict[str, tuple[str, Json]]] = {
     "question": ("get_pattern_plainly", {"id": "rety"}),
     "wrong arguments": ("echo", {"text": 5}),
     "unknown tool": ("nowhere", {}),
-    "rule": ("ruled_ping", {}),
+    "rule": ("decorated_ping", {}),
 }
 EVENTS: Final[dict[str, tuple[str, bool, bool, str | None]]] = {
     "success": ("echo", True, False, None),
@@ -75,7 +74,7 @@ EVENTS: Final[dict[str, tuple[str, bool, bool, str | None]]] = {
     "question": ("get_pattern_plainly", True, True, None),
     "wrong arguments": ("echo", False, False, "VALIDATION_ERROR"),
     "unknown tool": ("(unknown)", False, False, "UNKNOWN_TOOL"),
-    "rule": ("ruled_ping", False, False, "RATE_LIMITED"),
+    "rule": ("decorated_ping", False, False, "RATE_LIMITED"),
 }
 LOGGED: Final = {
     "failure": {
@@ -120,7 +119,7 @@ LOGGED: Final = {
     },
     "rule": {
         "level": "WARNING",
-        "tool_name": "ruled_ping",
+        "tool_name": "decorated_ping",
         "error_code": -32006,
         "mcp_error_code": "RATE_LIMITED",
         "details": "Too many calls: at most 2 in 30 seconds.",
@@ -140,7 +139,7 @@ def test_each_call_is_an_event_and_each_failure_a_record(nursery: Nursery, serve
     ):
         one = connect(ERAS[0])
         for number in range(2):
-            one.call("ruled_ping", id=f"allowed {number}")
+            one.call("decorated_ping", id=f"allowed {number}")
         lines = notes.read_text().splitlines()
         for era in ERAS:
             client, quiet = connect(era), plain(era)
@@ -189,30 +188,6 @@ def test_each_call_is_an_event_and_each_failure_a_record(nursery: Nursery, serve
     # FastMCP alone shows a model what was raised.
     shown = [case for case, answer in told.items() if "Ann Lee" in answer.raw or "Elm" in answer.raw]
     assert shown == (["crash"] if server == "fastmcp" else [])
-
-
-def test_the_text_names_the_record_if_the_author_wants_it(nursery: Nursery) -> None:
-    cases = {
-        "failure": calling("find_book"),
-        "v1": calling("search_patterns", {"query": "network"}),
-        "unknown tool": calling("nowhere"),
-        "success": calling("echo", {"text": "hi"}),
-    }
-    with everywhere(nursery, setting="none", options={"show_reference": True}) as clients:
-        found, problems = answers(clients, cases)
-        for client in clients.values():
-            client.settled = str
-            result = client.call("find_book").value["result"]
-            mark = result["_meta"][META_KEY]["correlation_id"]
-            assert result["content"][0]["text"] == (f"There is no book 1. (Reference: {mark}.) Call list_books first.")
-    assert not problems
-    assert [value["result"]["content"][0]["text"] for value in found.values()] == [
-        "There is no book 1. (Reference: 000000000000.) Call list_books first.",
-        "Network error: Request timeout (Reference: 000000000000.)",
-        "There is no tool 'nowhere'. (Reference: 000000000000.) "
-        "Choose one of the tools with a name like it: 'unsure', 'as_number_text', 'forecast'.",
-        "hi",
-    ]
 
 
 COUNTED: Final = re.compile(r"^failwell_tool_(\w+?)_total\{(.*)\} (\S+)$", re.MULTILINE)

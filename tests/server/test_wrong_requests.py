@@ -172,7 +172,7 @@ def test_an_id_is_used_once_at_a_time(server: str, nursery: Nursery) -> None:
     with connected(nursery, *wanted, Wanted(server, "http", LEGACY, setting="none")) as (*streams, http):
         for client in streams:
             assert isinstance(client, Stdio)
-            client.send(json.dumps(client.request("tools/call", {"name": "ruled_work", "arguments": {}}, "twice")))
+            client.send(json.dumps(client.request("tools/call", {"name": "decorated_work", "arguments": {}}, "twice")))
             second = client.exchange(json.dumps(client.request("tools/list", {}, "twice")), "twice")
             assert second.value == {"jsonrpc": "2.0", "error": answer("", REQUEST, AGAIN)["error"]}
             # The first one is answered all the same, and then the id is free.
@@ -180,7 +180,7 @@ def test_an_id_is_used_once_at_a_time(server: str, nursery: Nursery) -> None:
             assert "result" in client.ask("tools/list", {}, id="twice").value
         assert isinstance(http, Http)
         first = HTTPConnection("127.0.0.1", http.process.port, timeout=PATIENCE)
-        first.request("POST", "/mcp", json.dumps(_call("ruled_work", 1)), http._headers({}))
+        first.request("POST", "/mcp", json.dumps(_call("decorated_work", 1)), http._headers({}))
         # The stream begins when the request has been read.
         response = first.getresponse()
         status, body = posted(http, json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}))

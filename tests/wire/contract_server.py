@@ -411,7 +411,7 @@ def main() -> None:
         handler.setFormatter(logging.Formatter("log %(message)s %(error_code)s", defaults={"error_code": "-"}))
         logging.getLogger("failwell").addHandler(handler)
         logging.getLogger("failwell").setLevel("INFO")
-        failwell.server.install(server, **{"client": None, **options})
+        failwell.server.install(server, **{**options, "wire": {"client": None, **options.get("wire", {})}})
     if transport == "stdio":
         asyncio.run(run_stdio(framework, server))
     else:

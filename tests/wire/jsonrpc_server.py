@@ -440,7 +440,7 @@ def main() -> None:
         options["hooks"] = [
             lambda event: note(ledger, f"event {event.tool} {event.error.code}") if event.error else None
         ]
-        failwell.server.install(server, **{"client": None, **options})
+        failwell.server.install(server, **{**options, "wire": {"client": None, **options.get("wire", {})}})
     if transport == "stdio":
         asyncio.run(run_stdio(kind, server))
     else:

@@ -331,11 +331,9 @@ def grouped(framework: str) -> Any:
 
 def install(server: Any, options: dict[str, Any]) -> None:
     import failwell.server
-    from failwell.server import rate
 
-    if options.pop("ruled", False):
-        options["rules"] = {"send_telegram": [rate(1, seconds=100_000)]}
-    failwell.server.install(server, client=None, **options)
+    wire = {"client": None, **options.pop("wire", {})}
+    failwell.server.install(server, wire=wire, **options)
 
 
 async def run_stdio(framework: str, server: Any) -> None:
@@ -375,6 +373,11 @@ def main() -> None:
     state_all()
     framework, _, group = kind.partition("-")
     bare = options == "--bare"
+    chosen = {} if bare else json.loads(options)
+    if chosen.pop("ruled", False):
+        from failwell.server import rate
+
+        TOOLS[rate(1, seconds=100_000)(send_telegram)] = TOOLS.pop(send_telegram)
     if group:
         server = grouped(framework)
     elif framework == "lowlevel":
@@ -382,7 +385,7 @@ def main() -> None:
     else:
         server = {"mcpserver": mcpserver, "fastmcp": fastmcp}[framework]()
     if not bare:
-        install(server, json.loads(options))
+        install(server, chosen)
     if transport == "stdio":
         asyncio.run(run_stdio(framework, server))
     else:

@@ -20,7 +20,7 @@ from shop_wire import MODERN, Json, Shops
 import commands
 from failwell.client import Recovering
 
-ALL: Final[Json] = {"format": "jsonrpc", "protocol": "all", "hold": 0}
+ALL: Final[Json] = {"format": "jsonrpc", "wire": {"protocol": "all"}, "hold": 0}
 RESULTS: Final[Json] = {"format": "jsonrpc", "hold": 0}
 
 
@@ -249,5 +249,5 @@ def test_a_client_waits_as_the_contract_says(routers: Shops, options: Json) -> N
 def test_all_is_the_only_word_for_all() -> None:
     import failwell.server
 
-    with pytest.raises(ValueError, match=r"^protocol is 'all', or a collection"):
-        failwell.server.install(mcp.server.MCPServer("x"), protocol={"*"})
+    with pytest.raises(ValueError, match=r"^wire: protocol is .all., or a collection"):
+        failwell.server.install(mcp.server.MCPServer("x"), wire={"protocol": {"*"}})

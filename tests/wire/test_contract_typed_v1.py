@@ -109,7 +109,7 @@ class TestContract000:
         wire = {"type": "CONFLICT", "message": "reservation conflict: 1 conflict", "recoverable": True}
         held = [{"agent_id": "agent-2", "pattern": "src/*.go", "held_by": "agent-2"}]
         for as_written, more in ((True, ""), (False, ". It is held by agent-2; ask for it to be released.")):
-            shop = authors.get(kind, {"format": "typed", "as_written": as_written}, era=era)
+            shop = authors.get(kind, {"format": "typed", "wire": {"as_written": as_written}}, era=era)
             answer = shop.session.call("handle", "conflict")
             assert typed(answer) == {**wire, "message": wire["message"] + more, "data": {"conflicts": held}}
 
@@ -230,7 +230,7 @@ class TestContract001:
             both = session.call("by_literal", arguments={"id": "transient", "format": "both"})
             assert both.result["content"][0]["text"] == v1(both)["message"] == "service down"
             assert session.call("by_literal", arguments={"id": "transient"}).text == "service down"
-        chosen = authors.get(kind, {"format": "v1", "client": "crewai/1"}).session
+        chosen = authors.get(kind, {"format": "v1", "wire": {"client": "crewai/1"}}).session
         assert chosen.call("by_literal", arguments={"id": "transient"}).text.startswith("Error: service down. Wait 1 s")
         prefixed = authors.get(kind, {"format": "v1", "wire": {"prefix": "**Error:** "}}).session
         assert prefixed.call("by_literal", arguments={"id": "transient"}).text == "**Error:** service down"
@@ -276,7 +276,7 @@ class TestContract001:
     def test_a_question_is_the_result_for_everybody_where_the_author_wants_it(
         self, authors: Shops, kind: str, era: str
     ) -> None:
-        options = {"format": "v1", "questions": "result", "on_missing": "ask", "wire": {"gate": "json"}}
+        options = {"format": "v1", "questions": "result", "wire": {"gate": "json"}}
         session: Session = authors.get(kind, options, era=era, capabilities={"elicitation": {}}).session
         answer = session.call("handle", "asks")
         assert not answer.failed

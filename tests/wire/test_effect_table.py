@@ -423,7 +423,7 @@ class TestWhoseHoldItIs:
             raise TimeoutError
 
         server.tool()(pay_invoice)
-        failwell.server.install(server, client=None)
+        failwell.server.install(server, wire={"client": None})
 
         async def pay() -> None:
             made: Any = mcp.Client(server, mode=mode) if framework == "mcpserver" else fastmcp.Client(server, mode=mode)

@@ -272,6 +272,6 @@ def filling(store: str) -> tuple[str, str]:
     return (
         "Nothing has been written into this store. Any of these fills it, and the page shows it then:",
         f"failwell wrap --events {store} -- CMD…\n\n"
-        f'failwell.server.install(server, events="{store}")\n\n'
+        f'failwell.server.install(server, hooks=["{store}"])\n\n'
         f'failwell.client.Recovering(client, events="{store}")',
     )

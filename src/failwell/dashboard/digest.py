@@ -124,7 +124,7 @@ def text(reading: Reading, query: Query) -> str:
     """The report in a few lines."""
     period = query.period
     if reading.extent() is None:
-        filled = f"`failwell wrap --events {reading.url} -- CMD`, install(events=…) or Recovering(events=…)"
+        filled = f"`failwell wrap --events {reading.url} -- CMD`, install(hooks=…) or Recovering(events=…)"
         return f"There are no events in {reading.url} yet; fill it with {filled}."
     numbers, doubts = reading.numbers(period), reading.doubts(period)
     lines = [

@@ -43,15 +43,13 @@ async def of_server(server: Any) -> ServerTools:
         tools = [tool async for tool in _tools(client)]
     boundary = installed_on(server)
     options = boundary.options if boundary is not None else None
-    rules = options.rules if options is not None else {}
     found = []
     for tool in tools:
         function = await _function(server, tool.name)
         group = None if function is None else group_of(function)
         actions = () if group is None else group.actions.values()
         functions = tuple(action.fn for action in actions) or functions_of(function)
-        named = {code for rule in (*rules.get("*", ()), *rules.get(tool.name, ())) for code in rule.codes}
-        refusals = named.union(ruled(functions), ROUTING if group is not None else ())
+        refusals = {*ruled(functions), *(ROUTING if group is not None else ())}
         said = said_of(function) if function is not None else published(tool)
         found.append(ListedTool(tool, said, functions, tuple(sorted(refusals))))
     if boundary is None or options is None:

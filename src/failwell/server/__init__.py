@@ -17,10 +17,9 @@ from failwell.packages import bring, generation
 from failwell.schema import nearest
 
 from .decorator import tool_errors
-from .envelopes import Envelope
 from .groups.group import Group
 from .options import PROTOCOL_NUMBERS as PROTOCOL_NUMBERS
-from .options import Given
+from .options import Envelope, Given
 from .options import Options as Options
 from .tool_rules import Rule, deprecated, limit, rate
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 from operator import is_
@@ -32,7 +31,7 @@ from failwell.model import (
     marks,
 )
 from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
-from failwell.readers import Checks, from_schema, unknown_tool
+from failwell.readers import Checks, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
@@ -122,9 +121,8 @@ class Boundary:
         self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self._has_begun = False
-        self._dresses = self.renderer.envelope is not None or options.max_output is not None
+        self._dresses = self.renderer.envelope is not None or self.renderer.max_output is not None
         self._logger = options.logger or log
-        self._level = options.level
 
     def handle(self, call: ServedCall, framework: FrameworkCall) -> Coroutine[Any, Any, Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
@@ -139,7 +137,7 @@ class Boundary:
         if not self._has_begun:
             self._has_begun = True
             self.reader.effects.tell_unmarked(self._logger, await self._tools())
-        if self.once is not None and (key := key_of(call)) is not None and call.tool not in self.options.skip:
+        if self.once is not None and (key := key_of(call)) is not None:
             tool = await framework.facts()
             if self.reader.effects.nature(tool) is not Nature.READ:
                 return await self.once.answer(self, call, key, tool, partial(self._handle, call, framework), framework)
@@ -166,9 +164,7 @@ class Boundary:
                     call.arguments = {**sent, **answers.values}
                     call.remarks = call.ignored = ()
                 try:
-                    result = await (
-                        self._ruled(call, framework) if self.options.rules else framework.run(call.arguments)
-                    )
+                    result = await framework.run(call.arguments)
                 except BaseException as exc:
                     try:
                         raised = taken(exc)
@@ -208,21 +204,6 @@ class Boundary:
             marks.reset(marked)
             current.reset(token)
 
-    async def _ruled(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        rules = self.options.rules
-        async with AsyncExitStack() as held:
-            for rule in (*rules.get("*", ()), *rules.get(call.tool, ())):
-                try:
-                    await held.enter_async_context(rule.held(call.arguments))
-                except Exception as exc:
-                    # The rule may have stumbled over arguments that the tool does not take either.
-                    schema = None if isinstance(exc, ToolError) else (await framework.facts()).schema
-                    problem = None if schema is None else from_schema(schema, call.arguments, tool=call.tool)
-                    if problem is None:
-                        raise
-                    raise problem from None
-            return await framework.run(call.arguments)
-
     async def _succeeded(
         self, call: ServedCall, result: Any, framework: FrameworkCall, made: Marks, began: float
     ) -> Any:
@@ -254,8 +235,8 @@ class Boundary:
                 and (gate := gate_of(tool.schema, call.arguments, is_own=self.renderer.is_gated)) is not None
             ):
                 whole = changed(whole, content=call.ungated[gate])
-            if options.max_output is not None:
-                whole = fitted(call, whole, options.max_output, tool.schema, tool.structured)
+            if (most := self.renderer.max_output) is not None:
+                whole = fitted(call, whole, most, tool.schema, tool.structured)
             if envelope is not None and call.enveloped:
                 whole = enveloped(call, whole, envelope, tool.output)
             if call.ignored:
@@ -293,7 +274,7 @@ class Boundary:
             own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
             failed = self.reader.read(own, tool, call.arguments)
             about = call.outcome = self.write_down(failed, call.request_id, call.era)
-            if self.options.wire.get("meta", True):
+            if self.renderer.with_meta:
                 told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
             self._observe(call, tool, about if isinstance(about, ToolError) else None)
         else:
@@ -416,7 +397,7 @@ class Boundary:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
         outcome = failed.outcome
         question = outcome if isinstance(outcome, NeedsInput) else None
-        if question is None and self.options.on_missing == "ask":
+        if question is None and self.options.questions != "ask":
             question = missing(outcome)
         if question is not None and self.options.questions == "result":
             return question
@@ -456,8 +437,7 @@ class Boundary:
         its own any more; and what has the keys of contract 004 is its author's."""
         if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
             return False
-        numbers = PROTOCOL_NUMBERS.intersection(self.options.protocol_numbers)
-        return exc.error.code in numbers and not is_structured({"data": exc.error.data})
+        return exc.error.code in PROTOCOL_NUMBERS and not is_structured({"data": exc.error.data})
 
     def safe(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
@@ -470,7 +450,7 @@ class Boundary:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
         name, call.counted = call.tool, UNKNOWN
         error = identified(unknown_tool(name, list(names)))
-        if self.options.unknown_tool == "protocol" and self.renderer.form != jsonrpc.FORMAT.name:
+        if self.renderer.is_protocol(error) and self.renderer.form != jsonrpc.FORMAT.name:
             left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
             failed = self.reader.failed(error, Facts(name), error, call.arguments)
             self.write_down(failed, call.request_id, number=left.error.code)
@@ -485,7 +465,7 @@ class Boundary:
         if isinstance(exc, MCPError):
             number, data = exc.error.code, exc.error.data
             is_ours = isinstance(data, dict) and META_KEY in data
-            if number in self.options.protocol_numbers or number in _OF_REQUESTS or is_ours:
+            if number in PROTOCOL_NUMBERS or number in _OF_REQUESTS or is_ours:
                 return self.safe(exc)
             if number == _INTERNAL_ERROR and exc.__cause__ is not None:
                 # A framework's word for a crash.
@@ -502,7 +482,6 @@ class Boundary:
                 guard=self.options.guard,
                 request_id=None if request is None else request.request_id,
                 number=left.error.code,
-                level=self._level,
             )
         return left
 
@@ -537,7 +516,6 @@ class Boundary:
                 action=tool.action,
                 request_id=request_id,
                 number=self.renderer.number(outcome, raised, era) if number is None else number,
-                level=self._level,
                 told=told,
             )
         return told
@@ -556,14 +534,13 @@ class Boundary:
     ) -> None:
         """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
         self.stats.add(call.counted, call.seconds, not asked, error, asked)
-        if self.options.telemetry:
-            if call.in_span:
-                mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
-            elif not asked:
-                count_failure(error, tool=call.counted)
+        if call.in_span:
+            mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
+        elif not asked:
+            count_failure(error, tool=call.counted)
         if self.watchers.are_there:
             more: dict[str, Any] = {"asked": asked, "action": tool.action, "prevented": prevented}
-            if error is not None and self.watchers.is_kept and (codes := said_of(tool.function).codes):
+            if error is not None and (codes := said_of(tool.function).codes):
                 more |= {"declared": not self.renderer.undeclared(error, tool), "declares": codes}
             self._emit(call, error, ok=asked, **more)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from operator import is_
 from typing import Any, Final
 
 from failwell.formats import keys
@@ -13,8 +14,6 @@ from .tool_rules import rules_of
 
 RAISES_KEY: Final = keys.RAISES
 """The key in a listed tool's `_meta` under which it says what it may fail with."""
-UNDECLARED_KEY: Final = keys.UNDECLARED
-"""The key in the `_meta` of a failure whose code its tool did not declare, in test mode."""
 COMMON: Final = ("INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR")
 """What any tool of a server with Failwell may answer, whatever it does itself."""
 ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACTION")
@@ -74,21 +73,26 @@ def published(tool: Any) -> Declared:
     )
 
 
+async def publish(result: Any, find: Callable[[str], Awaitable[Any]]) -> Any:
+    """The answer to `tools/list`, in which each tool says what it declares. `find` gives a tool's function."""
+    tools = [labelled(tool, said_of(await find(tool.name))) for tool in result.tools]
+    return result if all(map(is_, tools, result.tools)) else result.model_copy(update={"tools": tools})
+
+
 def publishing(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
-    """Wraps a handler of `tools/list`, so that each tool says what it declares. `find` gives a tool's function."""
+    """Wraps a handler of `tools/list`."""
 
     def wrap(handler: Any) -> Any:
         async def listing(ctx: Any, params: Any) -> Any:
-            result = await handler(ctx, params)
-            tools = [_labelled(tool, said_of(await find(tool.name))) for tool in result.tools]
-            return result.model_copy(update={"tools": tools})
+            return await publish(await handler(ctx, params), find)
 
         return listing
 
     return wrap
 
 
-def _labelled(tool: Any, said: Declared) -> Any:
+def labelled(tool: Any, said: Declared) -> Any:
+    """The tool with what it declares in its `_meta`; itself if it declares nothing."""
     told = getattr(tool, "meta", None) or {}
     if said == Declared() or RAISES_KEY in told:
         return tool

@@ -20,7 +20,7 @@ from failwell.redact import DEFAULT as GUARD
 from .exception_reader import Effects, source_of
 from .functions import Naming, alike, is_of_kind, name_of, own_names, passing
 from .generator_steps import Failed, watched, watched_async
-from .options import demand, level_of
+from .options import demand
 from .served_call import NOTHING_KNOWN, Facts, current
 
 log = logging.getLogger("failwell.server")
@@ -41,7 +41,6 @@ def tool_errors(
     answer: Callable[[Any], Any] | None = None,
     table: Table = DEFAULT,
     logger: Any = None,
-    log_level: int | str = "WARNING",
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def tool_errors(
     function: Callable[P, R] | None = None,
@@ -52,7 +51,6 @@ def tool_errors(
     answer: Callable[[Any], Any] | None = None,
     table: Table = DEFAULT,
     logger: Any = None,
-    log_level: int | str = "WARNING",
 ) -> Any:
     """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
 
@@ -74,7 +72,7 @@ def tool_errors(
         demand(name, value)
     if answer is not None and not callable(answer):
         raise TypeError(f"answer is a function, such as failwell.render, not {answer!r}.")
-    chosen = _Chosen(tool_name, tier, answer, table, logger or log, level_of(log_level))
+    chosen = _Chosen(tool_name, tier, answer, table, logger or log)
     return partial(_watched, chosen) if function is None else _watched(chosen, function)
 
 
@@ -86,7 +84,6 @@ class _Chosen(NamedTuple):
     answer: Callable[[Any], Any] | None
     table: Table
     logger: Any
-    level: int
 
 
 def _watched(chosen: _Chosen, function: Any) -> Any:
@@ -151,7 +148,7 @@ class _Failures:
         left = guard(outcome) if secrets else outcome
         if isinstance(outcome, ToolError) and isinstance(left, ToolError) and served is None and not outcome.logged:
             told = left if secrets else None
-            log_failure(chosen.logger, outcome, tool=name, exc=exc, guard=guard, level=chosen.level, told=told)
+            log_failure(chosen.logger, outcome, tool=name, exc=exc, guard=guard, told=told)
         if chosen.answer is None:
             raise left from (None if outcome is exc else exc)
         return chosen.answer(left)

@@ -51,9 +51,8 @@ from failwell.readers import (
 from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
-from .envelopes import Envelope
 from .framework_rows import own_error
-from .options import Options
+from .options import Envelope, Options
 from .served_call import BrokenResult, Facts, Failed
 from .tool_rules import is_refused_inside
 

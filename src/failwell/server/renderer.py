@@ -26,11 +26,10 @@ from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
-from .declared_failures import COMMON, INPUT_DECLINED, UNDECLARED_KEY, is_undeclared, ruled, said_of
-from .envelopes import Envelope
+from .declared_failures import COMMON, INPUT_DECLINED, is_undeclared, ruled, said_of
 from .framework_rows import own_error
 from .idempotent_calls import CODES
-from .options import PROTOCOL_NUMBERS, Options
+from .options import Envelope, Options
 from .outputs import worded
 from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of
 
@@ -47,8 +46,9 @@ _GATED: Final = v1.FORMAT.name
 # Options of `to_result` that are not one format's own.
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
+# Options of a server's `wire` that `to_result` does not have, or knows by the call.
+_OWN: Final = frozenset({"client", "protocol", "as_written", "max_output"})
 _MOST_TOLD: Final = 1000
-_UNKNOWN_TOOL: Final = "UNKNOWN_TOOL"
 
 
 class Renderer:
@@ -60,8 +60,12 @@ class Renderer:
         self.is_gated = self.form == _GATED
         self.envelope = options.format if isinstance(options.format, Envelope) else None
         self._checkers = Checkers()
-        # Of the others it is decided earlier.
-        self._kept = frozenset(options.protocol_numbers) - PROTOCOL_NUMBERS
+        self.wire = {name: value for name, value in options.wire.items() if name not in _OWN}
+        self.with_meta = self.wire.get("meta", True)
+        self.protocol = options.wire.get("protocol", ())
+        self.max_output: int | None = options.wire.get("max_output")
+        self._client = options.wire.get("client", "auto")
+        self._as_written = options.wire.get("as_written", False)
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
 
     def result(
@@ -71,32 +75,31 @@ class Renderer:
 
         The outcome has passed its `guard`; `raised` is what it was read from.
         """
-        options, era = self._options, call.era
+        era = call.era
         error = outcome if isinstance(outcome, ToolError) else None
         own = None if error is None else self._own(error, raised, guard, era)
         # The author raised just this, or read it so by a row of their own: nothing is to be added.
         as_written = isinstance(raised, ToolError) or (error is not None and error.authored)
-        if error is not None and self.is_protocol(error, raised):
+        if error is not None and self.is_protocol(error):
             found = own or self._contract(_completed(error, as_written), era=era)
             raise protocol_error(found["code"], found["message"], found.get("data"))
         asked_for, extension = call.wanted(), call.extension
         name = asked_for or self.form
-        wire = {key: value for key, value in options.wire.items() if name == self.form or key in _GENERAL}
+        wire = {key: value for key, value in self.wire.items() if name == self.form or key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments, is_own=self.is_gated)) is not None:
             wire["gate"] = gate
             if asked_for is None and not FORMATS[name].gated:
                 name = _GATED
-        client = call.client if options.client == "auto" else find_client(options.client)
+        client = call.client if self._client == "auto" else find_client(self._client)
         if gate in ("json", "both") and client is not None and client.structured == "instead":
             # Who asks for the object may see it instead of the text.
             client = replace(client, structured="shown")
-        if client is not None and options.client == "auto":
+        if client is not None and self._client == "auto":
             client = replace(client, chosen=False)
         if self.envelope is not None and name == self.form:
             wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
-        with_meta = wire.pop("meta", True)
-        whole = _referred(outcome) if options.show_reference else outcome
-        is_contract = name == jsonrpc.FORMAT.name
+        wire.pop("meta", None)
+        whole, is_contract = outcome, name == jsonrpc.FORMAT.name
         if is_contract:
             whole = _completed(whole, as_written)
             if self.form == name:
@@ -132,10 +135,7 @@ class Renderer:
             answer["isError"] = True
         if error is not None and error.details and not wire.get("carry"):
             self._tell_unplaced(error, tool, name)
-        if options.check_declared and error is not None and self.undeclared(error, tool):
-            log.warning("%s sends %s, which it does not declare; add it to raises(…).", tool.label, error.code)
-            answer["_meta"] = {**answer.get("_meta", {}), UNDECLARED_KEY: error.code}
-        if with_meta:
+        if self.with_meta:
             answer["_meta"] = {META_KEY: _timed(outcome, name).to_dict(), **answer.get("_meta", {})}
             if asked_for is not None:
                 answer["_meta"][FORMAT_KEY] = name
@@ -143,22 +143,16 @@ class Renderer:
         answer.pop("resultType", None)
         return answer
 
-    def is_protocol(self, error: ToolError, raised: BaseException) -> bool:
+    def is_protocol(self, error: ToolError) -> bool:
         """Whether a failure leaves as a JSON-RPC error."""
-        protocol = self._options.protocol
-        if protocol == "all":
-            return error.is_error
-        if error.code in protocol or (error.code == _UNKNOWN_TOOL and self._options.unknown_tool == "protocol"):
-            return True
-        own = own_error(raised)
-        return own is not None and own.code in self._kept
+        return error.is_error if self.protocol == "all" else error.code in self.protocol
 
     def number(self, error: ToolError, raised: BaseException, era: str) -> int | None:
         """The number with which a failure leaves; None where it leaves without one."""
         if (own := self._own(error, raised, None, era)) is not None:
             found: int = own["code"]
             return found
-        if self.form != jsonrpc.FORMAT.name and not self.is_protocol(error, raised):
+        if self.form != jsonrpc.FORMAT.name and not self.is_protocol(error):
             return None
         return jsonrpc.on_wire(None, error, era)
 
@@ -167,7 +161,7 @@ class Renderer:
         where they raised none, or what they say is not all there is to say."""
         if not error.authored or error.effect in IN_DOUBT or (own := own_error(raised)) is None:
             return None
-        number = own.code if own.code in self._kept else jsonrpc.shifted(own.code, era)
+        number = jsonrpc.shifted(own.code, era)
         if guard is not None:
             own = without_secrets(protocol_error(own.code, own.message, own.data), guard).error
         return {"code": number, "message": own.message, **({} if own.data is None else {"data": own.data})}
@@ -190,17 +184,15 @@ class Renderer:
 
     def undeclared(self, error: ToolError, tool: Facts) -> bool:
         """Whether a tool that declares its codes sends one that it does not declare."""
-        named = (*self._options.rules.get("*", ()), *self._options.rules.get(tool.name, ()))
-        codes = (*ruled((tool.function,)), *(code for rule in named for code in rule.codes), *CODES)
-        return is_undeclared(error, said_of(tool.function), codes)
+        return is_undeclared(error, said_of(tool.function), (*ruled((tool.function,)), *CODES))
 
     def common_codes(self) -> tuple[str, ...]:
         """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
         options, spec = self._options, FORMATS[self.form]
         codes = {*COMMON, *(CODES if options.idempotency else ())}
-        if options.on_missing == "ask":
+        if options.questions == "missing":
             codes.add(INPUT_DECLINED)
-        given = {**options.wire, **({} if self.envelope is None else {"strict": self.envelope.strict})}
+        given = {**self.wire, **({} if self.envelope is None else {"strict": self.envelope.strict})}
         chosen = {name: value for name, value in given.items() if name in spec.options}
 
         def sent(code: str) -> str:
@@ -212,7 +204,7 @@ class Renderer:
     def _contract(self, error: Outcome, **options: Any) -> Any:
         """The error object of contract 004, written as the options want that format. The error has been guarded."""
         is_own = self.form == jsonrpc.FORMAT.name
-        own = self._options.wire if is_own else {}
+        own = self.wire if is_own else {}
         chosen = {key: value for key, value in own.items() if key not in _OF_RESULTS}
         # Whose format it is, expects the contract and nothing else; others find the rest nowhere but here.
         wanted = {"carry": not is_own, "actionable": True, **chosen, **options}
@@ -222,7 +214,7 @@ class Renderer:
         """Whether the message has to say everything, in a format whose message is all that a model reads of it."""
         if isinstance(outcome, NeedsInput):
             return FORMATS[format].ask is None
-        is_enough = self._options.as_written or not any(getattr(outcome, name) for name in _NEEDED)
+        is_enough = self._as_written or not any(getattr(outcome, name) for name in _NEEDED)
         return not (as_written and is_enough and outcome.effect in (None, Effect.NONE))
 
     def _tell_unplaced(self, error: ToolError, tool: Facts, format: str) -> None:
@@ -264,10 +256,3 @@ def _timed(outcome: Outcome, format: str) -> Outcome:
     if wait is None or isinstance(outcome, NeedsInput) or outcome.strategy is not Strategy.RETRY:
         return outcome
     return outcome if outcome.retry_after or outcome.reset_at else outcome.replace(retry_after=wait)
-
-
-def _referred(outcome: Outcome) -> Outcome:
-    """The outcome with a message that names the line in the log."""
-    if isinstance(outcome, NeedsInput) or outcome.correlation_id is None:
-        return outcome
-    return outcome.replace(message=f"{outcome.message} (Reference: {outcome.correlation_id}.)".lstrip())

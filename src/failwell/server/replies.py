@@ -14,7 +14,7 @@ from failwell.redact import Guard
 from failwell.sdk import GENERATION, CallToolResult, ContentBlock, TextContent, changed, field
 from failwell.sdk import result as result_of
 
-from .envelopes import Envelope
+from .options import Envelope
 from .outputs import writable
 from .served_call import BrokenResult, ServedCall, UnwritableResult, current
 

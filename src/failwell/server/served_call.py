@@ -271,7 +271,7 @@ def connection_of(request: Any) -> object:
     return getattr(session, "_connection", session)
 
 
-def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any], *, is_own: bool) -> Any:
+def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any], *, is_own: bool = False) -> Any:
     """How a tool with contract 001's `format` argument was asked to answer; None for tools without one.
 
     The value counts, whether it was sent or is the default. On a server of contract 001 (`is_own`) any argument of that

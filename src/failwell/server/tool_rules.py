@@ -1,7 +1,7 @@
 """Rules that a tool can stand under: who may call it, how often, and how many at a time.
 
-A rule is a decorator, below the framework's own, and holds by itself, whether or not anything is installed. Or it is
-given by name: `install(server, rules={"reboot": [rule]})`. One rule on several tools is one budget for all of them.
+A rule is a decorator, below the framework's own, and holds by itself, whether or not anything is installed. One rule
+on several tools is one budget for all of them.
 """
 
 from __future__ import annotations

@@ -32,14 +32,12 @@ class Watchers:
     """The hooks of one server, and the store of its events."""
 
     def __init__(self, options: Options) -> None:
-        kept = None if options.events is None else hook_of(options.events)
-        self._hooks: tuple[Hook, ...] = (*options.hooks, *(() if kept is None else (kept,)))
+        self._hooks: tuple[Hook, ...] = tuple(map(hook_of, options.hooks))
         self.are_there = bool(self._hooks)
         """Whether anybody watches."""
-        self.is_kept = kept is not None
-        """Whether events are kept: then they say in which session a call was made, and by what it is known again."""
-        self._names = Names.of(kept)
-        self._relayed = inherited_session() if self.is_kept else None
+        # A store's key, so that the same call has the same fingerprint whoever tells of it.
+        self._names = Names.of(next((hook for hook in self._hooks if hasattr(hook, "key")), None))
+        self._relayed = inherited_session() if self._hooks else None
         self._sessions: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
         self._sent: dict[str, int] = {}
         self.server: str | None = None
@@ -49,9 +47,7 @@ class Watchers:
         emit(self._hooks, event)
 
     def identity(self, call: ServedCall) -> dict[str, Any]:
-        """By what a call is known again; nothing where only hooks are told, which have done without so far."""
-        if not self.is_kept:
-            return {}
+        """By what a call is known again."""
         meta = call.sent_meta
         given = sent_id(meta)
         text, size = keyed_fingerprint(call.tool, call.arguments, self._names.key)

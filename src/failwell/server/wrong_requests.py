@@ -173,7 +173,6 @@ class WrongRequests:
             tool=text(method) or "request",
             guard=options.guard,
             request_id=_name(id),
-            level=options.level,
         )
 
 

@@ -115,7 +115,7 @@ def build(path: str | None = None, clock: Callable[[], float] | None = None) -> 
         """What others ask of you, and what became of what you asked."""
         return {"requests": store.requests(agent_id)}
 
-    return failwell.server.install(server, format="typed", on_missing="ask", table=TABLE)
+    return failwell.server.install(server, format="typed", questions="missing", table=TABLE)
 
 
 def _temporary() -> str:

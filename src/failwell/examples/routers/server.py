@@ -57,8 +57,7 @@ def build(settings: Mapping[str, str] = os.environ) -> MCPServer[Any]:
     return failwell.server.install(
         server,
         format="jsonrpc",
-        wire={"actionable": True, "debug": settings.get("ROUTERS_DEBUG") == "1"},
-        protocol="all" if protocol else (),
+        wire={"debug": settings.get("ROUTERS_DEBUG") == "1", "protocol": "all" if protocol else ()},
         table=FAILURES,
         logger=logger,
     )

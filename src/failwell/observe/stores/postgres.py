@@ -65,7 +65,7 @@ class Postgres:
         if found is None and is_reading:
             raise BadStore(
                 f"there are no events in {self.address}; fill it with `failwell wrap --events URL -- CMD`, "
-                "install(events=…) or Recovering(events=…)"
+                "install(hooks=…) or Recovering(events=…)"
             )
         if found is None:
             self._make()

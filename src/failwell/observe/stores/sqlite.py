@@ -75,7 +75,7 @@ class Sqlite:
 
     @property
     def _filling(self) -> str:
-        return f"fill it with `failwell wrap --events {self.address} -- CMD`, install(events=…) or Recovering(events=…)"
+        return f"fill it with `failwell wrap --events {self.address} -- CMD`, install(hooks=…) or Recovering(events=…)"
 
     def _make(self, connection: sqlite3.Connection) -> None:
         connection.execute("PRAGMA journal_mode = WAL")

@@ -37,7 +37,7 @@ def in_background(
     """The function of a tool, prompt or resource as a worker is to call it; None where it is to be left alone. It is
     known by this name, if it is given one."""
     function, name = component.fn, name or str(component.name)
-    if name in boundary.options.skip or hasattr(function, _READS):
+    if hasattr(function, _READS):
         return None
     made = (_tool if hasattr(component, "output_schema") else _read)(boundary, component, name, answer, era)
     # Whoever injects dependencies looks for the parameters here.

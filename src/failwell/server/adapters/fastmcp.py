@@ -7,7 +7,7 @@ inside the component's own run, and only what may leave goes on from there.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.declared_failures import publishing
+from failwell.server.declared_failures import labelled, said_of
 from failwell.server.extras import LET_PASS, note
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.replies import converted
@@ -77,12 +77,6 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
     _check_messages(server, boundary)
     guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
-    if boundary.options.publish:
-
-        async def function(name: str) -> Any:
-            return getattr(await server.get_tool(name), "fn", None)
-
-        wrap_handlers(server._mcp_server, {"tools/list": publishing(function)})
 
 
 def _check_messages(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -160,13 +154,14 @@ class _Behind(Transform):
         self.checkers = Checkers()
         self._made: dict[int, tuple[Any, Any]] = {}
 
+    async def list_tools(self, tools: Sequence[Any]) -> Sequence[Any]:
+        return [labelled(tool, said_of(getattr(tool, "fn", None))) for tool in tools]
+
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         tool = await call_next(name, version=version)
         known = self._made.get(id(tool))
         if known is not None and known[0] is tool:
             return known[1]
-        if tool is None or name in self.boundary.options.skip:
-            return tool
         return self._guarded(tool, _guarded_tool)
 
     async def get_resource(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
@@ -353,7 +348,7 @@ def _carrier(
     if current.get() is None:
         # Nobody answers what somebody made of the client's call, so nobody else writes it down.
         boundary.write_down(read)
-    elif boundary.options.telemetry:
+    else:
         # FastMCP's span ends before the answer is made.
         error = read.outcome if isinstance(read.outcome, ToolError) else None
         mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
@@ -565,7 +560,7 @@ class _AnswersMiddleware(Middleware):
             return call_next(context)
         message = context.message
         call = ServedCall(message.name, message.arguments or {}, asked)
-        if call.tool in self.boundary.options.skip or not call.is_clients:
+        if not call.is_clients:
             return call_next(context)
         # FastMCP has ended its span by the time that the call is answered here.
         call.in_span = False

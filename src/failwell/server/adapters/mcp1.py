@@ -25,7 +25,7 @@ from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.declared_failures import publishing
+from failwell.server.declared_failures import publish
 from failwell.server.extras import note
 from failwell.server.served_call import (
     EXTENSION,
@@ -227,12 +227,11 @@ class FrameworkTools:
 
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
-        skip = frozenset(boundary.options.skip)
         is_sdks = _note_runs(handler)
 
         async def guarded(request: Any) -> Any:
             params = request.params
-            if params.name in skip or _is_within():
+            if _is_within():
                 return await handler(request)
             call = ServedCall(params.name, params.arguments or {}, OlderRequest(request_ctx.get()))
             made = _OlderCall(self, handler, is_sdks, call, request)
@@ -467,21 +466,17 @@ def _listing(tools: FrameworkTools) -> Wrapper:
         return None if found is None else found.function
 
     def wrap(handler: Handler) -> Handler:
-        async def listed(_: Any, request: Any) -> Any:
+        async def listing(request: Any) -> Any:
+            notes = _noting.get()
             try:
                 result = (await handler(request)).root
             except Exception as exc:
-                notes = _noting.get()
                 if notes is not None and not notes.entered:
                     notes.refused = exc
                 raise
             tools.shown(request, result)
-            return result
-
-        told = publishing(function)(listed) if tools.boundary.options.publish else listed
-
-        async def listing(request: Any) -> Any:
-            return types.ServerResult(await told(None, request))
+            # The SDK itself does not read what a tool declares.
+            return types.ServerResult(result if notes is not None else await publish(result, function))
 
         return listing
 

@@ -212,10 +212,9 @@ class _ListedTools:
 
     def call(self, handler: Handler) -> Handler:
         boundary = self.boundary
-        skip = frozenset(boundary.options.skip)
 
         def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Awaitable[Any]:
-            if params.name in skip or is_within(ctx):
+            if is_within(ctx):
                 return handler(ctx, params)
             call = ServedCall(params.name, params.arguments or {}, ctx)
             known = self.listings.find(connection_of(ctx), params.name)
@@ -323,7 +322,7 @@ def install_mcpserver(server: MCPServer[Any], boundary: Boundary) -> None:
         return getattr(manager.get_tool(name), "fn", None)
 
     boundary.listed = listed
-    published = {"tools/list": publishing(function)} if boundary.options.publish else {}
+    published = {"tools/list": publishing(function)}
     # The server's own methods turn exceptions into what a client is to see; the handlers are wrapped for the rest.
     _install_on(server._lowlevel_server, boundary, published, facts)
     list_only_data(manager, func_metadata)
@@ -334,11 +333,10 @@ def install_mcpserver(server: MCPServer[Any], boundary: Boundary) -> None:
 
 def _call_tool(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Coroutine[Any, Any, Any]]:
     original, find = server.call_tool, server._tool_manager.get_tool
-    skip = frozenset(boundary.options.skip)
 
     def call_tool(name: str, arguments: dict[str, Any], context: Any = None) -> Coroutine[Any, Any, Any]:
         # Called from Python, or by another tool: there the SDK's own exceptions are the contract.
-        if context is None or name in skip or is_within(request := _request_of(context)):
+        if context is None or is_within(request := _request_of(context)):
             return original(name, arguments, context)
         call = ServedCall(name, arguments, request)
         if not call.is_clients:
