@@ -180,12 +180,12 @@ def test_a_client_of_a_version_that_was_never_tried_is_told_so(
     installed: Installed, client: Any, versions: dict[str, str | None], said: str | None
 ) -> None:
     installed(versions)
-    drivers._hold_to.cache_clear()
+    drivers._require_tried.cache_clear()
     try:
         with nullcontext() if said is None else pytest.raises(MissingPackage) as caught:
             Recovering(client("http://127.0.0.1:9/mcp"))
     finally:
-        drivers._hold_to.cache_clear()
+        drivers._require_tried.cache_clear()
     if said is not None:
         assert str(caught.value) == f"failwell.client needs {said}"
 

@@ -34,7 +34,6 @@ class _Driver:
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "_GRACE", 0.0)
-    monkeypatch.setattr(connection, "_LOOK", 0.01)
 
 
 def live(check: Callable[[Live], Awaitable[None]]) -> None:
@@ -47,7 +46,7 @@ def live(check: Callable[[Live], Awaitable[None]]) -> None:
 
 
 async def for_ever(live: Live, timeout: float = 60.0) -> None:
-    with live.calling(timeout):
+    async with live.calling(timeout):
         await anyio.sleep_forever()
 
 
@@ -112,7 +111,7 @@ def test_a_scope_around_a_call_ends_it(also_cut: bool) -> None:
 
 def test_an_answer_that_comes_as_the_call_is_cut_off_counts() -> None:
     async def check(live: Live) -> None:
-        with live.calling(60.0):
+        async with live.calling(60.0):
             for call in live.calls:
                 call.cut(TimeoutError())
             try:
@@ -123,20 +122,3 @@ def test_an_answer_that_comes_as_the_call_is_cut_off_counts() -> None:
         assert cancellations() == 0
 
     live(check)
-
-
-def test_many_calls_share_one_timer_and_none_is_left_behind() -> None:
-    async def check(live: Live) -> None:
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(20):
-                tasks.create_task(_ended_by_time(live))
-        # When it strikes it finds nothing to wait for.
-        while live._timer is not None:
-            await anyio.sleep(0.001)
-
-    live(check)
-
-
-async def _ended_by_time(live: Live) -> None:
-    with pytest.raises(TimeoutError):
-        await for_ever(live, 0.02)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -10,7 +10,6 @@ import fastmcp
 import mcp
 import mcp_types
 import pytest
-from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.shared.exceptions import MCPError
@@ -143,8 +142,8 @@ class Dying:
             raise self.failures.pop(0)
         return self
 
-    @contextmanager
-    def calling(self, timeout: float) -> Any:
+    @asynccontextmanager
+    async def calling(self, timeout: float) -> Any:
         yield self._client
 
 
@@ -171,29 +170,3 @@ def test_a_list_that_others_have_cut_off_is_looked_for_again(
             return len(connection.failures)
 
     assert (anyio.run(main), listing.is_missing) == (left, not is_listed)
-
-
-def test_what_looks_like_a_failure_in_a_success_is_tried_again_though_the_tools_could_not_be_listed_before() -> None:
-    answers = ["Error: 503 Service Unavailable", "The price is 7."]
-    lists = 0
-
-    async def listed(ctx: Any, params: Any) -> mcp_types.ListToolsResult:
-        nonlocal lists
-        lists += 1
-        if lists == 1:
-            raise MCPError(-32603, "The list is not there yet.")
-        marks = ToolAnnotations(idempotent_hint=True)
-        tool = mcp_types.Tool(name="set_price", input_schema={"type": "object"}, annotations=marks)
-        return mcp_types.ListToolsResult(tools=[tool])
-
-    async def called(ctx: Any, params: Any) -> mcp_types.CallToolResult:
-        text = mcp_types.TextContent(type="text", text=answers.pop(0))
-        return mcp_types.CallToolResult(content=[text])
-
-    async def main() -> Any:
-        server = Server("shop", on_list_tools=listed, on_call_tool=called)
-        async with Recovering(mcp.Client(server), policy=fw.Policy(base_delay=0.01)) as agent:
-            return await agent.call("set_price", {})
-
-    report = anyio.run(main)
-    assert (report.ok, report.calls, answers) == (True, 2, [])

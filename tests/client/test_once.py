@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from test_recovering_hostile import JSON, QUICK, Hostile, agent, hosted, http, run
 
 from failwell.client import Recovering
-from failwell.client.witness import Seen, _SentBefore, _Wire, watching, witnessed
+from failwell.client.http_trace import CallTrace, _SentBefore, _Wire, active_trace, traced
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -37,10 +37,10 @@ def test_what_a_server_does_and_then_denies_is_done_once(lane: Lane) -> None:
 
 
 def test_a_client_that_sends_a_call_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def send(seen: Seen, send: Callable[[], Awaitable[Any]]) -> Any:
+    async def send(seen: CallTrace, send: Callable[[], Awaitable[Any]]) -> Any:
         return await send()
 
-    monkeypatch.setattr(Seen, "send_once", send)
+    monkeypatch.setattr(CallTrace, "send_once", send)
     tally = ledger_once.run(Lane("stdio", "mcp", "auto"), SEED, CALLS)
     assert tally.twice > 0
     assert any("done 2 times" in wrong for wrong in tally.wrong)
@@ -173,9 +173,9 @@ def test_a_transport_of_the_users_own_does_not_send_a_call_again() -> None:
             httpx2.AsyncClient(transport=Trying()) as client,
         ):
             for method, times in (("tools/list", 2), ("tools/call", 1)):
-                watching.set(seen := Seen())
+                active_trace.set(seen := CallTrace())
                 body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
-                await witnessed(client).post(server.address, content=body)
+                await traced(client).post(server.address, content=body)
                 assert server.count(method) == times
                 assert seen.http is not None
                 assert seen.http.status == 502

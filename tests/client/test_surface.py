@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 from collections.abc import Callable
@@ -12,11 +11,11 @@ from typing import Any
 import fastmcp
 import pytest
 from mcp import Client, MCPError
+from mcp.server import MCPServer
 from test_recovering_hostile import CUT, HANG, JSON, QUICK, RESULTS, Hostile, hosted, http, run
 
 import failwell as fw
 from failwell.client import Recovering
-from failwell.client.surface import attribute_of
 from failwell.testing import FakeClock
 
 FILE = {"uri": "file:///a", "name": "a"}
@@ -373,12 +372,7 @@ def test_what_is_opened_is_opened_on_the_client_that_is_connected() -> None:
                 assert options == {"tools_list_changed": True}
                 return Entered()
 
-        async def opened() -> Any:
-            await asyncio.sleep(0)
-            return Listening("http://x")
-
-        listen = attribute_of("listen", Client("http://x"), None, None, opened)  # type: ignore[arg-type]
-        async with listen(tools_list_changed=True) as entered:
+        async with Recovering(Listening(MCPServer("shop"))) as it, it.listen(tools_list_changed=True) as entered:
             assert entered == "entered"
 
     run(story)

@@ -13,7 +13,7 @@ from failwell.packages import bring
 from .clock import Clock as Clock
 
 if TYPE_CHECKING:
-    from .patches import patched
+    from .callbacks import patched
     from .recovering import Recovering
 
 __all__ = ["Recovering", "patched"]
@@ -22,7 +22,7 @@ _INTERNAL = ("Clock",)
 
 _LATER = {
     "Recovering": "failwell.client.recovering",
-    "patched": "failwell.client.patches",
+    "patched": "failwell.client.callbacks",
 }
 
 

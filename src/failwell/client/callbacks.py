@@ -1,4 +1,4 @@
-"""What a user of `Recovering` lends it: functions that correct, answer, negotiate and listen. None can break a call."""
+"""What a user lends to `Recovering`: functions that correct, answer, negotiate and listen. None can break a call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import anyio
 
-from failwell.formats import Outcome
-from failwell.model import ToolError
+from failwell.formats import Outcome, mends_all
+from failwell.model import ToolError, apply_patch
 from failwell.recovery import Attempt
 
 log = logging.getLogger("failwell.client")
@@ -37,31 +37,31 @@ class Callbacks:
             if callback is not None and not callable(callback):
                 raise TypeError(f"{name} is a function, not {callback!r}.")
 
-    async def answers(self, outcome: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
+    async def ask_user(self, outcome: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
         """The arguments to call with after the user was asked; None for no more call."""
-        answer = await _used(left, self.ask, outcome)
+        answer = await _call(left, self.ask, outcome)
         if isinstance(answer, Mapping):
             return {**arguments, **answer}
         # Something was granted, and the call can be made as it was.
         return arguments if answer is True and isinstance(outcome, ToolError) else None
 
-    async def corrects(self, error: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
+    async def correct(self, error: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
         """Better arguments; None where there are none."""
-        better = await _used(left, self.fix, error, dict(arguments))
+        better = await _call(left, self.fix, error, dict(arguments))
         return dict(better) if isinstance(better, Mapping) and better != arguments else None
 
-    async def settles(self, error: Outcome, holders: tuple[str, ...], left: float) -> bool:
+    async def settle_with(self, error: Outcome, holders: tuple[str, ...], left: float) -> bool:
         """Whether those who hold what the call needs have let go of it."""
-        return bool(await _used(left, self.negotiate, error, holders))
+        return bool(await _call(left, self.negotiate, error, holders))
 
-    async def hears(self, attempt: Attempt, left: float) -> None:
-        await _used(left, self.on_decision, attempt)
+    async def report_attempt(self, attempt: Attempt, left: float) -> None:
+        await _call(left, self.on_decision, attempt)
 
-    async def notified(self, error: ToolError, left: float) -> None:
-        await _used(left, self.notify_user, error)
+    async def report_failure(self, error: ToolError, left: float) -> None:
+        await _call(left, self.notify_user, error)
 
 
-async def _used(left: float, callback: Callable[..., Any] | None, *arguments: Any) -> Any:
+async def _call(left: float, callback: Callable[..., Any] | None, *arguments: Any) -> Any:
     """What a callback answers; None if there is none, it raises or takes too long."""
     if callback is None:
         return None
@@ -76,3 +76,15 @@ async def _used(left: float, callback: Callable[..., Any] | None, *arguments: An
     except Exception:
         log.exception("A callback of Recovering raised; the call goes on without its answer.")
     return None
+
+
+def patched(error: ToolError, arguments: dict[str, Any]) -> dict[str, Any] | None:
+    """A `fix` that applies what the server proposes, where the proposal is enough to make the call right.
+
+    >>> error = ToolError("No argument 'limt'.", patch=[{"op": "rename", "path": ["limt"], "to": "limit"}])
+    >>> patched(error, {"limt": 5})
+    {'limit': 5}
+    """
+    if not error.patch or not mends_all(error):
+        return None
+    return apply_patch(arguments, error.patch)

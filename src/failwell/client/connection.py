@@ -15,52 +15,53 @@ from typing import Any, Final
 
 import anyio
 
-from failwell.recovery import store_of
+from failwell.model import Kind, ToolError
+from failwell.readers import read
+from failwell.recovery import NEVER_SENT
 
 from .drivers import Driver, keep_answers, send_calls_once
-from .witness import Seen, watching
+from .http_trace import CallTrace, active_trace
 
-# How long the SDK may take to notice by itself that a call's time is up, and how often that is looked at.
+# How long the SDK may take to notice by itself that a call's time is up.
 _GRACE: Final = 5.0
-_LOOK: Final = 1.0
 
 
 class _CallUnderWay:
-    """A call under way, which is cut off when its connection breaks, or when the SDK forgets about it.
-
-    What a cancel scope does, for the one task it is about and without a timer of its own: every call pays for it.
-    """
-
-    __slots__ = ("_before", "_cut_by", "_live", "_task", "limit", "time_up")
+    """A call under way, which is cut off when its time is up or its connection breaks: that is raised, and no
+    cancellation."""
 
     def __init__(self, live: Live, limit: float, time_up: float = inf) -> None:
-        self._live = live
+        self._live, self._limit, self._time_up = live, limit, time_up
         self._cut_by: Exception | None = None
-        self.limit = limit
-        self.time_up = time_up
-        """When its time is up, by the clock that stands still while the user is asked something."""
+        self._timer = asyncio.timeout_at(None)
 
-    def __enter__(self) -> Any:
-        task = asyncio.current_task()
-        assert task is not None
-        self._task, self._before = task, task.cancelling()
-        self._live.begun(self)
-        if (seen := watching.get()) is not None:
-            seen.cut = self.cut
+    async def __aenter__(self) -> Any:
+        await self._timer.__aenter__()
+        self._live.calls.add(self)
+        self.set_timer()
+        if (trace := active_trace.get()) is not None:
+            trace.cut = self.cut
         return self._live.client
 
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._live.call_ended(self)
-        # Whoever else has cancelled the task meanwhile still wants it to end.
-        if self._cut_by is not None and self._task.uncancel() <= self._before and kind is asyncio.CancelledError:
-            raise self._cut_by
+        self._live.end_call(self)
+        try:
+            await self._timer.__aexit__(kind, exc, traceback)
+        except TimeoutError:
+            raise self._cut_by or (TimeoutError() if self._time_up == inf else OutOfTime()) from None
+
+    def set_timer(self) -> None:
+        """The time that a call may take stands still while the user is asked something."""
+        if not self._timer.expired():
+            left = inf if self._live.is_asking else self._time_up - self._live.waited
+            self._timer.reschedule(min(self._limit, self._live.now() + left))
 
     def cut(self, why: Exception) -> None:
-        if self._cut_by is None:
+        if self._cut_by is None and not self._timer.expired():
             self._cut_by = why
-            self._task.cancel()
+            self._timer.reschedule(self._live.now())
 
 
 class Live:
@@ -76,18 +77,17 @@ class Live:
         self.silent = False
         """A call over it was not answered in time, or the server's own stream cannot be opened again. Nobody may be
         there, or nobody who knows the session."""
-        self.seen = Seen()
-        self.asked: anyio.Event | None = None
-        """Set when the tools were asked for over it; None while nobody has begun to."""
+        self.trace = CallTrace()
+        self.is_listed = False
+        """Whether the tools were asked for over it, and have not changed since."""
+        self.listing = asyncio.Lock()
         self.calls: set[_CallUnderWay] = set()
-        self.done = anyio.Event()
+        self.now = asyncio.get_running_loop().time
         self._waiting = 0
         self._retired = False
         # An opening lasts no longer than whoever began it would wait, or those who join would keep it up for ever.
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + patience)
         self._stop = anyio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
         self._questions = 0
         self._asked_at = self._asked_for = 0.0
 
@@ -96,31 +96,36 @@ class Live:
         """Whether a callback of the user is at work, which the server may be waiting for."""
         return self._questions > 0
 
+    @property
+    def waited(self) -> float:
+        """The time of this connection, without the time in which the user was asked."""
+        return (self._asked_at if self._questions else self.now()) - self._asked_for
+
     @contextmanager
     def asking(self) -> Iterator[None]:
         """Around a callback. Meanwhile no call runs out of time: it is not the server that is slow."""
         # What the callback sends is no part of the call.
-        token = watching.set(None)
+        token = active_trace.set(None)
         if not self._questions:
-            self._asked_at = self._loop.time()
+            self._asked_at = self.now()
         self._questions += 1
+        self._set_timers()
         try:
             yield
         finally:
             self._questions -= 1
             if not self._questions:
-                self._asked_for += self._loop.time() - self._asked_at
-            watching.reset(token)
+                self._asked_for += self.now() - self._asked_at
+                self._set_timers()
+            active_trace.reset(token)
 
-    @property
-    def _waited(self) -> float:
-        """The time of this connection, without the time in which the user was asked."""
-        return (self._asked_at if self._questions else self._loop.time()) - self._asked_for
+    def _set_timers(self) -> None:
+        for call in self.calls:
+            call.set_timer()
 
     def forget_tools(self) -> None:
         """The server lists others now, or says something else of them."""
-        if self.asked is not None and self.asked.is_set():
-            self.asked = None
+        self.is_listed = False
 
     def hang_up(self) -> None:
         """The server has gone. What is under way gets its own error from the SDK."""
@@ -130,9 +135,8 @@ class Live:
         """Open it, and keep it open until somebody closes it or it breaks."""
         try:
             with self._scope:
-                watching.set(self.seen)
-                self.seen.cut = self._refuse
-                self.seen.missed = self._miss
+                active_trace.set(self.trace)
+                self.trace.cut, self.trace.missed = self._refuse, self._miss
                 self.client = driver.fresh(self.hang_up, self.asking, self.forget_tools)
                 async with self.client:
                     keep_answers(self.client)
@@ -141,15 +145,14 @@ class Live:
                     self.is_open = True
                     self.ready.set()
                     # From here on nothing that this task sends belongs to a call.
-                    watching.set(None)
-                    self.seen.cut = None
+                    active_trace.set(None)
+                    self.trace.cut = None
                     await self._stop.wait()
         except Exception as failure:
             self.failure = self.failure or failure
         finally:
             self.ended = True
             self.ready.set()
-            self.done.set()
             self.cut_off()
 
     async def wait_ready(self, timeout: float) -> None:
@@ -164,19 +167,14 @@ class Live:
                 self.abandon()
 
     def calling(self, timeout: float, patience: float | None = None) -> _CallUnderWay:
-        """Around a call, for its client. When the connection breaks meanwhile, that is raised, and no cancellation.
+        """Around a call, for its client.
 
         The SDK sees to the timeout, unless there is a patience: the longest that the call may take together with
         whatever the user is asked meanwhile, which does not count as time of the call.
         """
-        now = self._loop.time()
         if patience is None:
-            return _CallUnderWay(self, now + timeout + _GRACE)
-        return _CallUnderWay(self, now + patience, self._waited + timeout)
-
-    def honours_keys(self) -> str | None:
-        """Which store of the server knows the idempotency keys that are sent over it; None if there is none."""
-        return store_of(getattr(self.client, "server_capabilities", None))
+            return _CallUnderWay(self, self.now() + timeout + _GRACE)
+        return _CallUnderWay(self, self.now() + patience, self.waited + timeout)
 
     def retire(self) -> None:
         """Take no more calls, and close when the last one that is under way has ended."""
@@ -186,39 +184,15 @@ class Live:
         if not self.calls:
             self._stop.set()
 
+    def end_call(self, call: _CallUnderWay) -> None:
+        self.calls.discard(call)
+        if self._retired and not self.calls:
+            self._stop.set()
+
     def cut_off(self) -> None:
         """End all calls that are under way."""
         for call in self.calls:
             call.cut(BrokenConnection(self))
-
-    def begun(self, call: _CallUnderWay) -> None:
-        self.calls.add(call)
-        if self._timer is None:
-            self._timer = self._loop.call_later(_LOOK, self._look)
-        if call.time_up < inf:
-            self._look_at(self._loop.time() + call.time_up - self._waited)
-
-    def _look(self) -> None:
-        """Cut off what takes longer than it may."""
-        now, waited = self._loop.time(), self._waited
-        for call in self.calls:
-            if call.limit < now or call.time_up <= waited:
-                call.cut(TimeoutError() if call.time_up == inf else OutOfTime())
-        self._timer = None
-        if self.calls:
-            self._timer = self._loop.call_later(_LOOK, self._look)
-            self._look_at(now + min(call.time_up for call in self.calls) - waited)
-
-    def _look_at(self, time: float) -> None:
-        """Look earlier than usual, if a call's time is up before that."""
-        if not self._questions and self._timer is not None and self._loop.time() < time < self._timer.when():
-            self._timer.cancel()
-            self._timer = self._loop.call_at(time, self._look)
-
-    def call_ended(self, call: _CallUnderWay) -> None:
-        self.calls.discard(call)
-        if self._retired and not self.calls:
-            self._stop.set()
 
     def _miss(self) -> None:
         self.silent = True
@@ -273,11 +247,10 @@ class Connection:
             raise NotConnected(live)
         return live
 
-    def drop(self, live: Live | None = None) -> None:
-        """Give a connection up, the present one unless it is said; the next call opens another one."""
-        live = live or self.live
-        if live is not None:
-            live.retire()
+    def drop(self) -> None:
+        """Give the connection up; the next call opens another one."""
+        if self.live is not None:
+            self.live.retire()
 
     async def close(self, patience: float = 5.0, *, at_once: bool = False) -> None:
         """Close it, in good order if that can be had soon; what is under way is waited for, or ends at once."""
@@ -311,18 +284,33 @@ class OutOfTime(TimeoutError):
     """A call's time is up. Nothing says that its connection is of no more use."""
 
 
-class NotConnected(ConnectionError):
-    """A connection could not be opened."""
-
-    def __init__(self, live: Live) -> None:
-        super().__init__("The server cannot be reached.")
-        self.__cause__ = live.seen.failure or live.failure
-        self.seen = live.seen
-
-
 class BrokenConnection(ConnectionError):
     """A connection broke while calls were under way. Any of them may have been done."""
 
     def __init__(self, live: Live) -> None:
         super().__init__("The connection to the server broke off.")
         self.__cause__ = live.failure
+
+
+class NotConnected(ConnectionError):
+    """A connection could not be opened."""
+
+    def __init__(self, live: Live) -> None:
+        super().__init__("The server cannot be reached.")
+        self.__cause__ = live.trace.failure or live.failure
+        self._http = live.trace.http
+
+    def error(self) -> ToolError:
+        """Why there is no connection. Whatever it was, the call was never sent."""
+        cause = self.__cause__
+        if cause is None:
+            return ToolError("The connection to the server was closed.", code="NETWORK_ERROR", **NEVER_SENT)
+        if isinstance(cause, OSError) and not isinstance(cause, (ConnectionError, TimeoutError)):
+            return ToolError("The server could not be started.", code="NOT_CONFIGURED", cause=cause, **NEVER_SENT)
+        outcome = read(cause, http=self._http, transport=True)
+        if not isinstance(outcome, ToolError):
+            return ToolError("The server cannot be reached.", code="UNAVAILABLE", **NEVER_SENT)
+        if outcome.kind in (Kind.VALIDATION, Kind.INTERNAL, Kind.NOT_FOUND, Kind.CONFLICT):
+            # Nothing is wrong with the arguments of a call that was never made.
+            return ToolError(f"The server cannot be reached. {outcome.message}", code="NOT_CONFIGURED", **NEVER_SENT)
+        return outcome.replace(**NEVER_SENT)

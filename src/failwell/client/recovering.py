@@ -9,28 +9,35 @@ one place only: there.
 
 from __future__ import annotations
 
+import inspect
+import json
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Final
 
 from failwell.formats import Outcome, next_action
-from failwell.model import Effect, NeedsInput, Next, Policy, Severity, Strategy, ToolError
+from failwell.model import Effect, Kind, NeedsInput, Next, Policy, Severity, Strategy, ToolError
 from failwell.observe import Events
 from failwell.readers import is_envelope, is_failing, read
 from failwell.recovery import (
     LOST,
+    NEVER_SENT,
     Attempt,
     Engine,
     KeyForgotten,
     Report,
+    Run,
     Verdict,
     explained,
     is_in_words,
     misspelt,
     remembered,
+    store_of,
 )
 from failwell.redact import DEFAULT
 
@@ -38,15 +45,37 @@ from .callbacks import Ask, Callbacks, Fix, Negotiate
 from .client_events import EventEmitter, log_attempt, log_ending, with_id
 from .clock import SYSTEM, Clock, usable_clock
 from .connection import Connection, Live, NotConnected, OutOfTime
-from .course import ClientCall, MarkGone
 from .drivers import driver_for
-from .local_errors import closed, not_connected, not_listed, too_late
-from .sendable import given, is_plain, unsendable
-from .surface import attribute_of
+from .http_trace import CallTrace, active_trace
 from .tool_list import LISTING_TIMEOUT, Listing
-from .witness import Seen, watching
 
 _REPORTS_KEPT: Final = 100
+# What a request is named that changes nothing, so that it can simply be made again.
+_READS: Final = ("list_", "read_", "get_", "complete", "ping", "send_ping")
+# Those that open something which the caller enters.
+_OPENS: Final = frozenset({"listen"})
+
+
+class _NoLongerRepeatable(Exception):
+    """The tool is no longer annotated as safe to retry, or nobody can tell whether it still is."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One call of the agent while it is under way. What becomes of it is the engine's to say, by its `run`."""
+
+    run: Run
+    options: dict[str, Any]
+    timeout: float | None
+    name: str | None
+    """By which server and relay know it; its attempts are numbered."""
+    connected: Live | None = None
+    looked: bool = False
+    """Whether the tools were looked for because of this call."""
+    observed: bool = False
+    """Whether the latest failure was only seen in a success."""
+    by_mark: bool = False
+    """Whether it is made again only because its tool was listed as one that may be."""
 
 
 class Recovering:
@@ -132,18 +161,46 @@ class Recovering:
             raise RuntimeError("Use it as `async with Recovering(client) as agent:`.")
         return self._connection
 
+    # What else the client can do: all that is not named here is the client's.
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         connection, sample = self._connection, self._driver.sample
         if name == "close" and hasattr(sample, name):
             return self._open.close
-        usable = connection.usable if connection is not None else None
+        usable = None if connection is None else connection.usable
+        client = sample if usable is None else usable.client
+        found = inspect.getattr_static(type(sample), name, None)
+        if isinstance(found, property):
+            # What the server said of itself; without a server it is what a client says that is not connected.
+            try:
+                return getattr(client, name)
+            except RuntimeError as exc:
+                raise RuntimeError("There is no connection yet: it is opened by the first request.") from exc
+        if not inspect.isfunction(found):
+            return getattr(sample, name)
+        if name in _OPENS:
+            return self._opening(name)
+        if not inspect.iscoroutinefunction(inspect.unwrap(found)):
+            # How the client is set up: for the connections to come.
+            return getattr(sample if name.startswith("set_") else client, name)
 
-        async def opened() -> Any:
-            return (await self._open.open(self.policy.timeout)).client
+        async def request(*given: Any, **options: Any) -> Any:
+            send = lambda client: getattr(client, name)(*given, **options)  # noqa: E731
+            return await self._request(send, repeat=name.startswith(_READS))
 
-        return attribute_of(name, sample, usable and usable.client, self._request, opened)
+        request.__name__ = name
+        return request
+
+    def _opening(self, name: str) -> Any:
+        @asynccontextmanager
+        async def opening(*given: Any, **options: Any) -> AsyncIterator[Any]:
+            live = await self._open.open(self.policy.timeout)
+            async with getattr(live.client, name)(*given, **options) as entered:
+                yield entered
+
+        return opening
 
     async def list_tools(self, *given: Any, **options: Any) -> Any:
         """The tools, as the client itself lists them, with the same options; tried again where that may work."""
@@ -164,18 +221,18 @@ class Recovering:
         timeout = timeout or self._driver.timeout or self.policy.timeout
         ends, failures = self._clock.monotonic() + self.policy.deadline, list[ToolError]()
         while True:
-            connection, live, seen = self._open, None, Seen()
-            token = watching.set(seen)
+            connection, live, trace = self._open, None, CallTrace()
+            token = active_trace.set(trace)
             left = max(0.001, ends - self._clock.monotonic())
             limit = min(timeout, left)
             try:
                 live = await connection.open(min(self.policy.timeout, left))
-                with live.calling(limit, left if self._driver.interactive else limit) as client:
+                async with live.calling(limit, left if self._driver.interactive else limit) as client:
                     answer = await send(client)
                 self._engine.is_reached = True
                 return answer
             except Exception as exc:
-                failure = self._read_failure(exc, seen, live)
+                failure = self._read_failure(exc, trace, live)
                 if repeat:
                     failure = failure.replace(effect=Effect.NONE)
                     if live is not None and isinstance(exc, OutOfTime):
@@ -184,12 +241,18 @@ class Recovering:
                 wait = self._engine.wait_to_read(failure, failures, left) if repeat else None
                 failures.append(failure)
                 if wait is None:
-                    if _is_the_clients(exc, failure, seen):
+                    error = getattr(exc, "error", None)
+                    is_told = trace.http is None or trace.is_answer(error)
+                    is_lost = isinstance(exc, (ConnectionError, TimeoutError)) or trace.failure is not None
+                    if is_told and not is_lost and not (hasattr(error, "code") and failure.origin == "local"):
+                        # Nothing is known that the client's own exception does not say.
                         raise
                     raise failure from exc
             finally:
-                watching.reset(token)
+                active_trace.reset(token)
             await self._clock.sleep(wait)
+
+    # Calls of tools
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None, *more: Any, **options: Any) -> Any:
         """Call a tool as the client itself does, with the same options. A failure that is left is a result too, unless
@@ -201,42 +264,44 @@ class Recovering:
         """Call a tool, and tell what was tried. It raises only when it is cancelled, or when this is no call."""
         if more:
             options |= dict(zip(self._driver.positional, more, strict=False))
-        sent = given(name, arguments)
+        # No model could do anything about the mistakes of its program.
+        if not isinstance(name, str):
+            raise TypeError(f"call_tool() takes the name of a tool, a text, not {name!r}.")
+        if arguments is not None and not isinstance(arguments, Mapping):
+            raise TypeError(f"call_tool() takes the arguments as a dict, not as {type(arguments).__name__}.")
         _ = self._open
         if options and (unknown := [option for option in options if option not in self._driver.options]):
             raise TypeError(f"call_tool() has no option {unknown[0]!r}; it has {', '.join(self._driver.options)}.")
-        call = self._begin(name, sent, options)
-        report = call.report
+        meta, given = options.pop("meta", None), options.pop(self._driver.timeout_option, None)
+        timeout = given.total_seconds() if isinstance(given, timedelta) else given
+        run = self._engine.begin(name, arguments or {}, meta)
+        event_name = None if self._emitter is None else self._emitter.next_name()
+        call, report = _Call(run, options, timeout or self._driver.timeout, event_name), run.report
         try:
             result, outcome = await self._recover(call)
         finally:
-            report.seconds = self._clock.monotonic() - call.run.started
+            report.seconds = self._clock.monotonic() - run.started
         if outcome is None:
             report.result = result
         else:
-            report.error, report.result = await self._final(call, result, outcome)
-            await self._tell(call, report.error)
+            report.error, report.result = await self._end(call, result, outcome)
         kept = remembered(report)
         self.reports.append(kept)
         if self._emitter is not None:
-            self._emitter.emit(report, outcome, call.name, kept=kept, server=self._server_name(), era=self._era())
+            info = getattr(self._live_client(), "server_info", None)
+            server = getattr(info, "name", None)
+            server = server if isinstance(server, str) else None
+            self._emitter.emit(report, outcome, call.name, kept=kept, server=server, era=self._era())
         return report
 
-    def _begin(self, name: str, arguments: Mapping[str, Any], options: dict[str, Any]) -> ClientCall:
-        meta = options.pop("meta", None)
-        given = options.pop(self._driver.timeout_option, None)
-        timeout = given.total_seconds() if isinstance(given, timedelta) else given
-        run = self._engine.begin(name, arguments, meta)
-        named = None if self._emitter is None else self._emitter.next_name()
-        return ClientCall(run, options, timeout or self._driver.timeout, name=named)
-
-    async def _recover(self, call: ClientCall) -> tuple[Any, Outcome | None]:
+    async def _recover(self, call: _Call) -> tuple[Any, Outcome | None]:
         """Call until it works or nothing more can be done; the last result there was, and the failure that is left."""
-        run, report = call.run, call.report
+        run, report = call.run, call.run.report
         result: Any = None
         outcome: Outcome | None = None
         while True:
-            refusal = self._unsendable(call) or run.refusal(self._listing.tools)
+            refusal = _unsendable(report.arguments) or _unsendable({"name": report.tool, **run.key.meta}, is_meta=True)
+            refusal = refusal or run.refusal(self._listing.tools)
             if refusal is not None and await self._confirms(call, refusal):
                 refusal = run.refusal(self._listing.tools)
             if refusal is not None:
@@ -244,7 +309,7 @@ class Recovering:
                 return (None, run.refused(refusal)) if outcome is None else (result, outcome)
             try:
                 result, outcome = await self._attempt(call)
-            except (KeyForgotten, MarkGone):
+            except (KeyForgotten, _NoLongerRepeatable):
                 run.let_go()
                 return result, outcome
             except BaseException:
@@ -258,122 +323,97 @@ class Recovering:
             if isinstance(outcome, ToolError):
                 traits = self._listing.tools.traits(report.tool)
                 outcome = explained(outcome, report.tool, report.arguments, self._listing.known, traits)
-            await self._listed(call)
+            await self._list_after(call)
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
             log_attempt(report.attempts[-1])
-            await self._callbacks.hears(report.attempts[-1], self._left(call))
+            await self._callbacks.report_attempt(report.attempts[-1], _left(call))
             if not await self._again(call, verdict):
                 # What was only seen in a success is still a success.
                 return result, None if call.observed else outcome
 
-    async def _confirms(self, call: ClientCall, refusal: ToolError) -> bool:
+    async def _confirms(self, call: _Call, refusal: ToolError) -> bool:
         """Whether the user says that a call that may have been done is to be run again; asked where no call tells."""
         held, user = call.run.held(self._listing.tools), self._callbacks
         if held is None or held.verify is not None or user.ask is None:
             return False
-        arguments = call.report.arguments
+        arguments = call.run.report.arguments
         # A yes leaves the arguments as they are; what else is answered is no word about this call.
-        if await user.answers(refusal, arguments, call.run.left) is not arguments:
+        if await user.ask_user(refusal, arguments, call.run.left) is not arguments:
             return False
         call.run.confirmed()
         return True
 
-    # One attempt
-
-    async def _attempt(self, call: ClientCall) -> tuple[Any, Outcome | None]:
-        run, report = call.run, call.report
-        timeout, patience = self._timeout(call), self._left(call) if self._driver.interactive else None
-        seen = Seen()
-        seen.patience = patience
-        token = watching.set(seen)
+    async def _attempt(self, call: _Call) -> tuple[Any, Outcome | None]:
+        """Make the call once; its result, and what that means."""
+        run, report, listing = call.run, call.run.report, self._listing
+        timeout, patience = self._timeout(call), _left(call) if self._driver.interactive else None
+        trace = CallTrace(patience)
+        token = active_trace.set(trace)
         live: Live | None = None
-        call.observed = False
+        call.connected, call.observed = None, False
         try:
-            call.connected = None
-            connection, listing = self._open, self._listing
+            connection = self._open
             call.connected = live = connection.usable or await connection.open(timeout)
             if live.silent and not live.is_asking:
                 live.silent = not await listing.is_answered(live, timeout)
                 if live.silent:
                     live.retire()
                     call.connected = live = await connection.open(timeout)
-            began, is_doubtful = self._clock.monotonic(), call.by_mark and listing.is_old
-            if is_doubtful or live is not listing.asked_over or live.asked is None:
-                await listing.ask(connection, live, timeout, anew=is_doubtful)
+            if not live.is_listed or (call.by_mark and listing.is_old):
+                await listing.ask(connection, live, timeout, again=call.by_mark)
                 # Not every server survives that.
                 call.connected = live = await connection.open(timeout)
-            if is_doubtful and listing.kept_at < began:
-                return None, not_listed()
-            if call.by_mark and not listing.tools.traits(report.tool).repeatable:
-                raise MarkGone
+            if call.by_mark and (listing.is_old or not listing.tools.traits(report.tool).repeatable):
+                raise _NoLongerRepeatable
             if not listing.knows(report.tool, report.arguments):
                 problem = misspelt(report.tool, report.arguments, listing.known)
                 if problem is not None:
                     return None, problem
-            self._use_key(call, live)
+            if self._store[0] is not live:
+                # What a connection says about keys, it says once.
+                self._store = (live, store_of(getattr(live.client, "server_capabilities", None)))
+            run.use_key(self._store[1], listing.tools)
             run.sending()
-            with live.calling(timeout, patience) as client:
+            async with live.calling(timeout, patience) as client:
                 # Where the user may be asked something meanwhile, the connection counts the time.
                 limit = timeout if patience is None else patience
-                meta, options = with_id(run.key.meta, call.name, report.calls), call.options
-                result = await self._driver.send(client, report.tool, report.arguments, limit, meta, options)
-        except (KeyForgotten, MarkGone):
+                meta = with_id(run.key.meta, call.name, report.calls)
+                result = await self._driver.send(client, report.tool, report.arguments, limit, meta, call.options)
+        except (KeyForgotten, _NoLongerRepeatable):
             raise
         except Exception as exc:
-            return None, self._read_failure(exc, seen, live)
+            return None, self._read_failure(exc, trace, live)
         finally:
-            watching.reset(token)
-            run.answered_questions(seen.rounds)
-        outcome = self._read(call, result)
-        if outcome is None and self._listing.is_missing and not call.looked and _is_suspect(result):
-            # Whether it may be acted on is said by the list, which could not be had before.
-            call.looked = True
-            await self._listing.look(connection, min(timeout, LISTING_TIMEOUT))
-            outcome = self._read(call, result)
+            active_trace.reset(token)
+            run.answered_questions(trace.rounds)
+        outcome = read(result, envelopes=self._envelopes)
+        if outcome is None and not self._envelopes:
+            self._envelopes = is_envelope(result)
+        if outcome is None and listing.tools.traits(report.tool).repeatable:
+            # A fifth of the servers do not mark their failures: what plainly looks like a passing one is tried again.
+            seen = read(result, observe=True)
+            call.observed = is_failing(seen, result)
+            outcome = seen if call.observed else None
         return result, outcome
 
-    def _read(self, call: ClientCall, result: Any) -> Outcome | None:
-        """What a result means. A success is one; only of a tool that may be called twice, what plainly looks like a
-        passing failure in it is acted on: a fifth of the servers do not mark theirs."""
-        call.observed = False
-        outcome = read(result, envelopes=self._envelopes)
-        if outcome is not None:
-            return outcome
-        if not self._envelopes and is_envelope(result):
-            self._envelopes = True
-        if not self._listing.tools.traits(call.report.tool).repeatable:
-            return None
-        seen = read(result, observe=True)
-        call.observed = is_failing(seen, result)
-        return seen if call.observed else None
+    def _timeout(self, call: _Call) -> float:
+        return min(call.timeout or self.policy.timeout, _left(call))
 
-    def _timeout(self, call: ClientCall) -> float:
-        return min(call.timeout or self.policy.timeout, self._left(call))
-
-    def _left(self, call: ClientCall) -> float:
-        return max(0.001, call.run.left)
-
-    def _use_key(self, call: ClientCall, live: Live) -> None:
-        """Put the idempotency key on the call where the server honours one."""
-        if self._store[0] is not live:
-            # What a connection says about keys, it says once.
-            self._store = (live, live.honours_keys())
-        call.run.use_key(self._store[1], self._listing.tools)
-
-    def _read_failure(self, exc: Exception, seen: Seen, live: Live | None) -> ToolError:
+    def _read_failure(self, exc: Exception, trace: CallTrace, live: Live | None) -> ToolError:
         """What an exception means for this call."""
         if isinstance(exc, NotConnected):
-            return not_connected(exc)
+            return exc.error()
         if live is None and self._connection is None:
-            return closed()
+            words = "The client was closed before the call could be made."
+            return ToolError(words, kind=Kind.INTERNAL, **NEVER_SENT)
         if live is None and isinstance(exc, TimeoutError):
-            return too_late()
-        cause = exc if seen.failure is None else seen.failure
-        outcome = read(cause, http=None if seen.failure is not None else seen.http, transport=True)
+            return ToolError("The server could not be reached in time.", code="TIMEOUT", **NEVER_SENT)
+        cause = exc if trace.failure is None else trace.failure
+        outcome = read(cause, http=None if trace.failure is not None else trace.http, transport=True)
         error = outcome if isinstance(outcome, ToolError) else ToolError("The call failed.", origin="local")
-        is_later = seen.http is not None or seen.failure is not None or error.delivery == "never_sent"
-        if seen.answered and is_later:
+        is_later = trace.http is not None or trace.failure is not None or error.delivery == "never_sent"
+        if trace.answered and is_later:
             # The call was taken, and what failed came after it: the SDK's look at the list of the tools.
             error = error.replace(effect=Effect.UNKNOWN, delivery="unanswered")
         if live is not None and error.origin == "local" and error.code in ("TIMEOUT", "NOT_CONFIGURED"):
@@ -385,9 +425,7 @@ class Recovering:
             live.retire()
         return error
 
-    # What to do about a failure
-
-    async def _again(self, call: ClientCall, verdict: Verdict) -> bool:
+    async def _again(self, call: _Call, verdict: Verdict) -> bool:
         """Whether the call is to be made again, after having done what has to be done before."""
         run, (outcome, decision, wait) = call.run, verdict
         if not run.may_follow(verdict, self._listing.tools):
@@ -395,20 +433,19 @@ class Recovering:
         if wait is not None:
             if not run.takes(verdict):
                 return False
-            call.by_mark = run.key.sent and self._listing.tools.traits(call.report.tool).repeatable
+            call.by_mark = run.key.sent and self._listing.tools.traits(run.report.tool).repeatable
             await self._clock.sleep(wait)
             return True
-        left = run.left
+        left, user, report = run.left, self._callbacks, run.report
         if left <= 0:
             return False
-        user, report = self._callbacks, call.report
         if isinstance(outcome, NeedsInput) or decision.next is Next.ASK:
             asked = user.ask is not None and run.asks(outcome)
-            better = await user.answers(outcome, report.arguments, left) if asked else None
+            better = await user.ask_user(outcome, report.arguments, left) if asked else None
         elif decision.next is Next.FIX:
-            better = await user.corrects(outcome, report.arguments, left)
+            better = await user.correct(outcome, report.arguments, left)
         elif decision.next is Next.NEGOTIATE and user.negotiate is not None and run.may_negotiate():
-            return await user.settles(outcome, decision.holders, left) and run.negotiated(verdict)
+            return await user.settle_with(outcome, decision.holders, left) and run.negotiated(verdict)
         else:
             return False
         if better is None:
@@ -416,90 +453,68 @@ class Recovering:
         report.arguments = better
         return True
 
-    # What is known of the server
-
-    async def _listed(self, call: ClientCall) -> None:
+    async def _list_after(self, call: _Call) -> None:
         """See to the list of tools. If they could not be listed, a call that was sent and failed is worth another
-        look."""
-        was_sent = call.run.key.sent
-        if self._listing.is_missing and was_sent and not call.looked:
+        look; they may have changed meanwhile, and with them what may be called twice."""
+        if not call.run.key.sent:
+            return
+        if self._listing.is_missing and not call.looked:
             call.looked = True
             await self._listing.look(self._open, min(self._timeout(call), LISTING_TIMEOUT))
         live = call.connected
-        if live is None or live.ended or not was_sent:
-            return
-        # Behind an address another server may stand by now, without a session that would end with the first one.
-        is_doubtful = self._listing.is_old and self._listing.tools.traits(call.report.tool).repeatable
-        if is_doubtful or live.asked is None:
-            # They have changed meanwhile, and with them perhaps what may be called twice.
-            await self._listing.ask(self._open, live, self._timeout(call), anew=is_doubtful)
+        if live is not None and not live.ended:
+            again = self._listing.tools.traits(call.run.report.tool).repeatable
+            await self._listing.ask(self._open, live, self._timeout(call), again=again)
 
-    def _unsendable(self, call: ClientCall) -> ToolError | None:
-        """Why a call cannot be sent at all."""
-        report, meta = call.report, call.run.key.meta
-        if not is_plain(report.arguments) and (problem := unsendable(report.arguments)) is not None:
-            return problem
-        if not report.tool.isascii() or (meta and not is_plain(meta)):
-            return unsendable({**meta, "name": report.tool}, "The name of the tool and the `_meta`")
-        return None
-
-    # The end
-
-    async def _final(self, call: ClientCall, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
+    async def _end(self, call: _Call, result: Any, outcome: Outcome) -> tuple[Outcome, Any]:
         """The failure that is left, with what is known by now, and the result that shows it to a model."""
-        era = self._era()
         if isinstance(outcome, NeedsInput):
-            return outcome, result if result is not None else self._driver.failure(outcome, era)
-        await self._listed(call)
-        ending = call.run.ending(outcome, self._listing.tools, is_answer=result is not None)
+            return outcome, result if result is not None else self._driver.failure(outcome, self._era())
+        await self._list_after(call)
+        report, tools = call.run.report, self._listing.tools
+        ending = call.run.ending(outcome, tools, is_answer=result is not None)
         error, told = ending.outcome, ending.told
         assert isinstance(error, ToolError)
         assert isinstance(told, ToolError)
         if result is None:
-            return error, self._driver.failure(told, era)
-        if secrets := self._listing.tools.secrets_in(call.report.tool, call.report.arguments):
-            result = self._driver.without(result, secrets)
-        # The server's own words stay as they are, with what its list proves after them; what was tried is in `_meta`.
-        added = next_action(told) if is_in_words(error) else ()
-        if not added and not ending.notes and self._driver.is_marked(result):
-            return error, result
-        return error, self._driver.with_meta(result, told, note=" ".join(added))
-
-    async def _tell(self, call: ClientCall, outcome: Outcome) -> None:
-        """Write down what is left, and where nothing can be done about it, let the user know."""
-        if isinstance(outcome, NeedsInput):
-            return
-        log_ending(call.report, outcome)
-        is_hopeless = outcome.strategy is Strategy.ABORT or outcome.severity is Severity.CRITICAL
+            result = self._driver.failure(told, self._era())
+        else:
+            if secrets := tools.secrets_in(report.tool, report.arguments):
+                result = self._driver.without(result, secrets)
+            # The server's own words stay, with what its list proves after them; what was tried is in `_meta`.
+            added = next_action(told) if is_in_words(error) else ()
+            if added or ending.notes or not self._driver.is_marked(result):
+                result = self._driver.with_meta(result, told, note=" ".join(added))
+        log_ending(report, error)
+        is_hopeless = error.strategy is Strategy.ABORT or error.severity is Severity.CRITICAL
         if is_hopeless and self._callbacks.notify_user is not None:
-            await self._callbacks.notified(DEFAULT(outcome), self._left(call))
+            await self._callbacks.report_failure(DEFAULT(error), _left(call))
+        return error, result
 
-    def _server_name(self) -> str | None:
-        live = self._connection.live if self._connection is not None else None
-        info = getattr(live.client, "server_info", None) if live is not None else None
-        name = getattr(info, "name", None)
-        return name if isinstance(name, str) else None
+    def _live_client(self) -> Any:
+        live = None if self._connection is None else self._connection.live
+        return live.client if live is not None and live.ready.is_set() and not live.ended else None
 
     def _era(self) -> str:
-        live = self._connection.live if self._connection is not None else None
-        version = (
-            None
-            if live is None or live.ended or not live.ready.is_set()
-            else getattr(live.client, "protocol_version", None)
-        )
+        version = getattr(self._live_client(), "protocol_version", None)
         return version if isinstance(version, str) else "2025-11-25"
 
 
-def _is_suspect(result: Any) -> bool:
-    """Whether something in a success plainly looks like a failure that passes."""
-    return is_failing(read(result, observe=True), result)
+def _left(call: _Call) -> float:
+    return max(0.001, call.run.left)
 
 
-def _is_the_clients(exc: Exception, failure: ToolError, seen: Seen) -> bool:
-    """Whether an exception is as good as what was read from it: nothing is known that it does not say."""
-    if isinstance(exc, (ConnectionError, TimeoutError)) or seen.failure is not None:
-        return False
-    said = getattr(exc, "error", None)
-    if seen.http is not None and not seen.says(getattr(said, "code", None), getattr(said, "message", None)):
-        return False
-    return not (hasattr(said, "code") and failure.origin == "local")
+def _unsendable(values: Mapping[Any, Any], *, is_meta: bool = False) -> ToolError | None:
+    """Why a part of a call cannot be sent. A model can write half a character, and that would end all calls."""
+    try:
+        # What JSON does not know is the SDK's to write.
+        json.dumps(values, ensure_ascii=False, default=lambda value: None).encode()
+        if all(type(name) is str for name in values):
+            return None
+        why = "their names must be texts"
+    except UnicodeEncodeError:
+        why = "they hold half of a surrogate pair, which is no character"
+    except (TypeError, ValueError, RecursionError):
+        why = "they are no JSON"
+    what = "The name of the tool and the `_meta`" if is_meta else "The arguments"
+    return ToolError(f"{what} cannot be sent: {why}.", code="VALIDATION_ERROR", **NEVER_SENT)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
 from failwell import read
-from failwell.client.witness import Seen, repaired, watching, witnessed
+from failwell.client.http_trace import CallTrace, active_trace, repaired, traced
 
 
 def unread(frame: str) -> Exception:
@@ -61,13 +61,11 @@ def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None
         return httpx2.Response(200, json={})
 
     async def story() -> None:
-        async with witnessed(
-            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
-        ) as client:
+        async with traced(httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")) as client:
             with pytest.raises(httpx2.ConnectError):
                 await client.post("/refused")
-            seen = Seen()
-            token = watching.set(seen)
+            seen = CallTrace()
+            token = active_trace.set(seen)
             assert (await client.post("/fine")).status_code == 200
             assert (seen.http, seen.failure) == (None, None)
             assert (await client.post("/refused")).status_code == 502
@@ -78,7 +76,7 @@ def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None
             assert seen.http.status == 429
             with pytest.raises(httpx2.ConnectError):
                 await client.get("/refused")
-            watching.reset(token)
+            active_trace.reset(token)
 
     anyio.run(story)
 
@@ -95,7 +93,7 @@ class Trying(httpx2.AsyncHTTPTransport):
 
 
 def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
-    seen, body = Seen(), b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
+    seen, body = CallTrace(), b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
 
     async def cut(stream: Any) -> None:
         await stream.receive()
@@ -106,10 +104,10 @@ def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
         async with anyio.create_task_group() as group, httpx2.AsyncClient(transport=Trying()) as client:
             group.start_soon(listener.serve, cut)
-            watching.set(seen)
-            await witnessed(client).post(f"http://127.0.0.1:{port}/", content=body)
+            active_trace.set(seen)
+            await traced(client).post(f"http://127.0.0.1:{port}/", content=body)
             first = seen.failure
-            await witnessed(client).post("http://127.0.0.1:9/", content=body)
+            await traced(client).post("http://127.0.0.1:9/", content=body)
             group.cancel_scope.cancel()
         await listener.aclose()
         assert isinstance(first, httpx2.ReadError)
@@ -128,10 +126,8 @@ def test_what_the_sdk_asks_after_a_call_was_refused_says_nothing_about_the_call(
         return httpx2.Response(400, json={"jsonrpc": "2.0", "id": 1, "error": {"code": -32020, "message": "No"}})
 
     async def story() -> None:
-        watching.set(seen := Seen())
-        async with witnessed(
-            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
-        ) as client:
+        active_trace.set(seen := CallTrace())
+        async with traced(httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")) as client:
             for method in ("tools/call", "tools/list"):
                 await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method})
         assert seen.failure is None

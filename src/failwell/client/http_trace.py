@@ -1,16 +1,20 @@
-"""What the transports know about a call and the SDKs do not pass on.
+"""What the transports know about a call and the SDKs do not pass on, and transports that note it.
 
 Over HTTP that is the status, the headers and which POST failed: the SDK turns any error status into the same sentence,
-and one failed POST ends the connection for every call on it. Over a pipe it is an answer that is no JSON-RPC: the SDK
+and one failed POST ends the connection for every call on it. Over a pipe it is an answer that is not JSON-RPC: the SDK
 drops it, and the call it belongs to waits until its time is up.
 """
 
 from __future__ import annotations
 
+import copy
+import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from functools import cache, wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -33,30 +37,34 @@ _CALL: Final = "tools/call"
 _SESSION: Final = "mcp-session-id"
 _INTERNAL_ERROR: Final = -32603
 _REDIRECTED_FROM: Final = "failwell_redirected_from"
+# The functions by which the SDK's transports send, and whether their answers come with the POST.
+_SENDING: Final = (
+    ("mcp.client.streamable_http", "stream_within_origin", False),
+    ("mcp.client.sse", "request_within_origin", True),
+)
 
 
-class Seen:
+class CallTrace:
     """What was seen of one attempt at a call."""
 
     __slots__ = ("_last", "answered", "called", "cut", "failure", "http", "missed", "patience", "rounds")
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float | None = None) -> None:
+        self.patience = patience
+        """How long the server may be silent where it may be waiting for the user; None if it cannot be."""
         self.called = False
         """Whether the call was sent over HTTP."""
         self.rounds = 0
         """How often `tools/call` was sent because the server asked for input in its answer."""
-        self._last: Any = None
-        """The answer to the latest `tools/call`, or the exception that came instead."""
         self.http: Http | None = None
         self.failure: Exception | None = None
         self.answered = False
         """Whether the server took the call itself: what is refused after that says nothing about it."""
-        self.patience: float | None = None
-        """How long the server may be silent where it may be waiting for the user; None if it cannot be."""
         self.cut: Callable[[Exception], None] | None = None
         """Ends the call at once, for transports that do not tell it of a POST that failed."""
         self.missed: Callable[[], None] | None = None
         """Called when the server's own stream cannot be opened: the session may be gone, which no call should find."""
+        self._last: Any = None
 
     async def send_once(self, send: Callable[[], Awaitable[Any]]) -> Any:
         """Send `tools/call`, unless it was sent and no further round is due.
@@ -75,40 +83,41 @@ class Seen:
             raise
         return self._last
 
-    def says(self, number: int | None, message: str | None) -> bool:
+    def is_answer(self, error: Any) -> bool:
         """Whether the HTTP answer is this very JSON-RPC error: then its status only repeats the number."""
         try:
-            told = json.loads(self.http.body) if self.http is not None else None
+            body = json.loads(self.http.body) if self.http is not None else None
         except (ValueError, RecursionError):
             return False
-        error = told.get("error") if isinstance(told, dict) else None
-        return isinstance(error, dict) and (error.get("code"), error.get("message")) == (number, message)
+        found = body.get("error") if isinstance(body, dict) else None
+        wanted = getattr(error, "code", None), getattr(error, "message", None)
+        return isinstance(found, dict) and (found.get("code"), found.get("message")) == wanted
 
-    def fails(self, why: Exception) -> None:
+    def fail(self, why: Exception) -> None:
         # What was taken gets its answer, whatever happens to what is sent after it.
         if self.cut is not None and not self.answered:
             self.cut(why)
 
 
-watching: ContextVar[Seen | None] = ContextVar("failwell_watching", default=None)
+active_trace: ContextVar[CallTrace | None] = ContextVar("failwell_call_trace", default=None)
 """Set around a call. The SDK sends in the context of whoever calls."""
 
 
-def witnessed(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
-    """The client, as one that notes what it sees of the calls that are watched, and sends each of them once.
+def traced(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
+    """The client, as one that notes what it sees of the calls that are traced, and sends each of them once.
 
-    A POST of a watched call that fails is answered as if a gateway had said so, and the failure itself is noted. That
+    A POST of a traced call that fails is answered as if a gateway had said so, and the failure itself is noted. That
     way it is the failure of one call, and the connection lives on. `apart` is for a transport whose answers do not come
     with its POSTs.
     """
-    return client if isinstance(client, _Witness) else _Witness(client, apart)
+    return client if isinstance(client, _TracingClient) else _TracingClient(client, apart)
 
 
 # Where redirects have led the handshake, for each client: calls are sent there at once, since theirs are not followed.
 _MOVED: Final[WeakKeyDictionary[httpx.AsyncClient, dict[httpx.URL, httpx.URL]]] = WeakKeyDictionary()
 
 
-class _Witness(httpx.AsyncClient):
+class _TracingClient(httpx.AsyncClient):
     """Stands for an HTTP client, which stays as it is: it may belong to somebody who has other uses for it."""
 
     def __init__(self, client: httpx.AsyncClient, apart: bool) -> None:
@@ -123,7 +132,7 @@ class _Witness(httpx.AsyncClient):
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._client, name, value)
 
-    async def __aenter__(self) -> _Witness:
+    async def __aenter__(self) -> _TracingClient:
         await self._client.__aenter__()
         return self
 
@@ -138,27 +147,33 @@ class _Witness(httpx.AsyncClient):
         return request
 
     async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
-        seen = watching.get()
-        if seen is None:
+        trace = active_trace.get()
+        if trace is None:
             return await self._send(request, options)
         if request.method != "POST":
-            return await self._listen(request, options, seen)
-        if seen.patience is not None:
-            _wait_longer(request, seen.patience)
+            return await self._listen(request, options, trace)
+        times = request.extensions.get("timeout")
+        if (
+            trace.patience is not None
+            and isinstance(times, dict)
+            and (times.get("read") or trace.patience) < trace.patience
+        ):
+            # The time of a call is counted elsewhere, where it is known whether the server or the user is waited for.
+            request.extensions = {**request.extensions, "timeout": {**times, "read": trace.patience}}
         method = _method_in(request)
         # What becomes of the SDK's other requests after the call was refused says nothing about the call.
-        is_noted = method == _CALL or (method is not None and (seen.answered or not seen.called))
+        is_noted = method == _CALL or (method is not None and (trace.answered or not trace.called))
         wire = _Wire(request.extensions.get("trace"), once=method == _CALL)
         request.extensions = {**request.extensions, "trace": wire}
         if method == _CALL:
-            seen.called = True
+            trace.called = True
             request.url = self._moved.get(request.url, request.url)
             options["follow_redirects"] = False
         try:
             if self._client.is_closed:
                 raise closed()
             response = await self._send(request, options)
-            if response.is_redirect or _is_json(response):
+            if response.is_redirect or response.headers.get("content-type", "").lower().startswith("application/json"):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
             if method == _CALL and response.is_redirect:
@@ -166,33 +181,33 @@ class _Witness(httpx.AsyncClient):
         except (httpx.RequestError, ToolError) as failure:
             if wire.refused is not None:
                 # What refused the call is what happened to it, not that it was not sent again.
-                seen.http = wire.refused
+                trace.http = wire.refused
             elif is_noted:
-                seen.failure = wire.witnessed(failure, request)
+                trace.failure = wire.explain(failure, request)
             if self._apart and is_noted:
-                seen.fails(seen.failure or ConnectionError("The server refused the call."))
+                trace.fail(trace.failure or ConnectionError("The server refused the call."))
             return httpx.Response(202 if self._apart else 502, request=request)
         if response.is_success and method == _CALL:
-            seen.answered, seen.http, seen.failure = True, None, None
+            trace.answered, trace.http, trace.failure = True, None, None
         if response.status_code >= 400 and is_noted:
             in_session = _SESSION in request.headers
-            seen.http = Http(response.status_code, dict(response.headers), await _body(response), in_session)
+            trace.http = Http(response.status_code, dict(response.headers), await _body(response), in_session)
             if self._apart:
-                seen.fails(ConnectionError(f"The server answered {response.status_code}."))
+                trace.fail(ConnectionError(f"The server answered {response.status_code}."))
         if self._apart and response.status_code >= 400:
             await response.aclose()
             return httpx.Response(202, request=request)
         return response
 
-    async def _listen(self, request: httpx.Request, options: dict[str, Any], seen: Seen) -> httpx.Response:
+    async def _listen(self, request: httpx.Request, options: dict[str, Any], trace: CallTrace) -> httpx.Response:
         is_missed = _SESSION in request.headers
         try:
             response = await self._send(request, options)
             is_missed = is_missed and response.status_code == 404
             return response
         finally:
-            if is_missed and seen.missed is not None:
-                seen.missed()
+            if is_missed and trace.missed is not None:
+                trace.missed()
 
     async def _send(self, request: httpx.Request, options: dict[str, Any]) -> httpx.Response:
         response: httpx.Response = await self._client.send(request, **options)
@@ -201,15 +216,12 @@ class _Witness(httpx.AsyncClient):
         first, last = request.extensions.get(_REDIRECTED_FROM, request.url), response.request.url
         if following is not None:
             following.extensions = {**following.extensions, _REDIRECTED_FROM: first}
-        elif response.is_success and request.method == "POST" and first != last and _is_same_place(first, last):
-            self._moved[first] = last
+        elif response.is_success and request.method == "POST" and first != last and first.host == last.host:
+            # To the same place, or to the same with TLS.
+            ends = (first.scheme, last.scheme, first.port, last.port)
+            if ends == ("http", "https", None, None) or (first.scheme, first.port) == (last.scheme, last.port):
+                self._moved[first] = last
         return response
-
-
-def _is_same_place(here: httpx.URL, there: httpx.URL) -> bool:
-    """Whether a redirect leads to where the request was sent to, or to the same place with TLS."""
-    is_upgrade = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
-    return here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port))
 
 
 class _SentBefore(httpx.ReadError):
@@ -221,8 +233,7 @@ class _Wire:
     a transport of the user's own tries again. A call leaves once."""
 
     def __init__(self, trace: Callable[[str, Any], Any] | None, *, once: bool) -> None:
-        self._trace = trace
-        self._once = once
+        self._trace, self._once = trace, once
         self._is_written = False
         self._refusal: Http | None = None
         self.refused: Http | None = None
@@ -241,7 +252,7 @@ class _Wire:
         if self._trace is not None:
             await self._trace(event, info)
 
-    def witnessed(self, failure: Exception, request: httpx.Request) -> Exception:
+    def explain(self, failure: Exception, request: httpx.Request) -> Exception:
         """The failure, as one after which nobody knows what was done if anything was sent at all: what the last try of
         several was refused with says nothing about the first."""
         if self._is_written and isinstance(failure, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)):
@@ -262,31 +273,16 @@ def _head_in(info: Any) -> Http | None:
 
 def redirected() -> ToolError:
     """A call is not sent to where it is led: whoever leads it there may have made it."""
-    return ToolError(
-        "The server answered the call with a redirect, which is not followed. If it has moved, give its new address.",
-        code="NOT_CONFIGURED",
-        origin="local",
-        delivery="answered",
-        effect=Effect.UNKNOWN,
+    words = (
+        "The server answered the call with a redirect, which is not followed. If it has moved, give its new address."
     )
+    return ToolError(words, code="NOT_CONFIGURED", origin="local", delivery="answered", effect=Effect.UNKNOWN)
 
 
 def closed() -> ToolError:
     """The HTTP client that was given cannot be used any more, and nobody but its owner can change that."""
-    return ToolError(
-        "The HTTP client that was given is closed: keep it open for as long as Recovering uses it.",
-        code="NOT_CONFIGURED",
-        origin="local",
-        delivery="never_sent",
-        effect=Effect.NONE,
-    )
-
-
-def _wait_longer(request: httpx.Request, patience: float) -> None:
-    """The time of a call is counted elsewhere, where it is known whether the server or the user is being waited for."""
-    times = request.extensions.get("timeout")
-    if isinstance(times, dict) and times.get("read") is not None and times["read"] < patience:
-        request.extensions = {**request.extensions, "timeout": {**times, "read": patience}}
+    words = "The HTTP client that was given is closed: keep it open for as long as Recovering uses it."
+    return ToolError(words, code="NOT_CONFIGURED", origin="local", delivery="never_sent", effect=Effect.NONE)
 
 
 def _method_in(request: httpx.Request) -> str | None:
@@ -296,14 +292,8 @@ def _method_in(request: httpx.Request) -> str | None:
         message = json.loads(request.read())
     except (ValueError, RecursionError, httpx.StreamError):
         return ""
-    if not isinstance(message, dict):
-        return ""
-    method = message.get("method")
-    return method if isinstance(method, str) and "id" in message else None
-
-
-def _is_json(response: httpx.Response) -> bool:
-    return bool(response.headers.get("content-type", "").lower().startswith("application/json"))
+    method = message.get("method", "") if isinstance(message, dict) else ""
+    return None if isinstance(message, dict) and "id" not in message else method if isinstance(method, str) else None
 
 
 async def _body(response: httpx.Response) -> bytes:
@@ -318,14 +308,10 @@ async def _body(response: httpx.Response) -> bytes:
 
 
 class _Repairing:
-    """A stream of messages in which an answer that is no JSON-RPC becomes the error answer of its call."""
-
-    __slots__ = ("_ended", "_receive", "_stream")
+    """A stream of messages in which an answer that is not JSON-RPC becomes the error answer of its call."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
-        self._stream = stream
-        self._receive = stream.receive
-        self._ended = ended
+        self._stream, self._receive, self._ended = stream, stream.receive, ended
 
     @property
     def last_context(self) -> Any:
@@ -337,11 +323,10 @@ class _Repairing:
     async def __anext__(self) -> Any:
         try:
             # Not by way of the stream's own __anext__: this takes its place, and costs as much.
-            item = await self._receive()
+            return repaired(await self._receive())
         except anyio.EndOfStream:
             self._ended()
             raise StopAsyncIteration from None
-        return item if type(item) is SessionMessage else repaired(item)
 
     def __aiter__(self) -> _Repairing:
         return self
@@ -366,37 +351,122 @@ async def watched(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tu
 
 def repaired(item: Any) -> Any:
     """What came from the server, or the error answer to the call that a broken frame was meant to answer."""
-    if not isinstance(item, Exception):
-        return item
-    frame = _frame_of(item)
-    number = frame.get("id") if frame is not None else None
-    if frame is None or "method" in frame or isinstance(number, bool) or not isinstance(number, (int, str)):
-        return item
-    return SessionMessage(enclosed(JSONRPCError(jsonrpc="2.0", id=number, error=_error_of(frame))))
-
-
-def _error_of(frame: dict[str, Any]) -> ErrorData:
-    """The error that a broken frame meant, as far as it can be read."""
-    meant = frame.get("error")
-    message = meant.get("message") if isinstance(meant, dict) else meant
-    if not isinstance(message, str) or not message:
-        return ErrorData(code=_INTERNAL_ERROR, message=BAD_ANSWER)
-    # The number is ours, so it must not mean anything: what the server meant is in its words.
-    return ErrorData(code=0, message=message, data=meant.get("data") if isinstance(meant, dict) else None)
-
-
-def _frame_of(failure: Exception) -> dict[str, Any] | None:
-    """The object that could not be read as a message. Pydantic keeps it in its errors, in part or as the whole text."""
-    errors = getattr(failure, "errors", None)
+    errors = getattr(item, "errors", None) if isinstance(item, Exception) else None
     if not callable(errors):
-        return None
+        return item
+    # Pydantic keeps what it could not read in its errors, in part or as the whole text.
     for problem in errors(include_url=False, include_context=False):
-        found = problem.get("input")
-        if isinstance(found, str) and len(found) <= _LONGEST_FRAME:
+        frame = problem.get("input")
+        if isinstance(frame, str) and len(frame) <= _LONGEST_FRAME:
             try:
-                found = json.loads(found)
+                frame = json.loads(frame)
             except (ValueError, RecursionError):
                 continue
-        if isinstance(found, dict) and "jsonrpc" in found:
-            return found
-    return None
+        if isinstance(frame, dict) and "jsonrpc" in frame:
+            number = frame.get("id")
+            if "method" in frame or isinstance(number, bool) or not isinstance(number, (int, str)):
+                return item
+            meant = frame.get("error")
+            words = meant.get("message") if isinstance(meant, dict) else meant
+            error = ErrorData(code=_INTERNAL_ERROR, message=BAD_ANSWER)
+            if isinstance(words, str) and words:
+                # The number is ours, so it must not mean anything: what the server meant is in its words.
+                error = ErrorData(code=0, message=words, data=meant.get("data") if isinstance(meant, dict) else None)
+            return SessionMessage(enclosed(JSONRPCError(jsonrpc="2.0", id=number, error=error)))
+    return item
+
+
+# Transports that were never used, made from one that was given. Whoever gives a transport gives its address, its
+# headers, its HTTP client; each connection gets one of its own.
+
+
+def copy_transport(given: Any) -> Any | None:
+    """A transport of `mcp` like the one that was given; None for somebody's own, which may work only once.
+
+    The SDK's are made by functions, and know which one, and what it was given. So does an address, or a command.
+    """
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+    from mcp.client.streamable_http import streamable_http_client
+
+    if isinstance(given, str):
+        given = streamable_http_client(given)
+    elif isinstance(given, StdioServerParameters):
+        given = stdio_client(given)
+    function = getattr(given, "func", None)
+    if not inspect.isasyncgenfunction(function) or function.__module__.partition(".")[0] != "mcp":
+        return None
+    signature = inspect.signature(function)
+    call = signature.bind(*given.args, **given.kwds)
+    make = asynccontextmanager(function)
+    if "http_client" in signature.parameters:
+        return _over_http(make, call)
+    if factory := signature.parameters.get("httpx_client_factory"):
+        plain = call.arguments.get("httpx_client_factory", factory.default)
+        call.arguments["httpx_client_factory"] = lambda *args, **options: traced(plain(*args, **options), apart=True)
+    return make(*call.args, **call.kwargs)
+
+
+@asynccontextmanager
+async def _over_http(make: Any, call: inspect.BoundArguments) -> AsyncIterator[Any]:
+    from mcp.shared._httpx_utils import create_mcp_http_client
+
+    given = call.arguments.get("http_client")
+    if given is not None:
+        # Whose it is closes it.
+        if given.is_closed:
+            raise closed()
+        call.arguments["http_client"] = traced(given)
+        async with make(*call.args, **call.kwargs) as streams:
+            yield streams
+        return
+    async with traced(create_mcp_http_client()) as http:
+        call.arguments["http_client"] = http
+        async with make(*call.args, **call.kwargs) as streams:
+            yield streams
+
+
+@cache
+def trace_sessions() -> None:
+    """Note what is seen of calls over transports that were opened elsewhere. All else is sent as it was."""
+    for name, function, apart in _SENDING:
+        module = import_module(name)
+        if (send := getattr(module, function, None)) is not None:
+            setattr(module, function, _tracing(send, apart))
+
+
+def _tracing(send: Callable[..., Any], apart: bool) -> Callable[..., Any]:
+    @wraps(send)
+    def sending(client: Any, *given: Any, **options: Any) -> Any:
+        return send(client if active_trace.get() is None else traced(client, apart=apart), *given, **options)
+
+    return sending
+
+
+def copy_fastmcp_transport(transport: Any) -> Any:
+    """A FastMCP transport like this one, for one connection: with HTTP clients that are traced, or with a process that
+    ends with its connection, since `new()` shares the transport."""
+    transports = import_module("fastmcp.client.transports")
+    if isinstance(transport, transports.MCPConfigTransport) and len(transport.config.mcpServers) == 1:
+        # It only passes on to the one there is.
+        transport = transport.transport
+    if hasattr(transport, "httpx_client_factory"):
+        from mcp.shared._httpx_utils import create_mcp_http_client
+
+        given = transport.httpx_client_factory
+        made = copy.copy(transport)
+        apart = isinstance(transport, transports.SSETransport)
+        checked = None if given is not None else getattr(transport, "_make_verify_factory", lambda: None)()
+
+        def factory(**options: Any) -> Any:
+            if given is None:
+                # Neither of the two takes it; both leave redirects to the SDK, as it wants them.
+                options.pop("follow_redirects", None)
+            return traced((given or checked or create_mcp_http_client)(**options), apart=apart)
+
+        made.httpx_client_factory = factory
+        return made
+    # Somebody's own may do more than start a command.
+    if isinstance(transport, transports.StdioTransport) and type(transport).__module__.startswith("fastmcp."):
+        given = (transport.command, transport.args, transport.env, transport.cwd)
+        return transports.StdioTransport(*given, keep_alive=False, log_file=transport.log_file)
+    return transport
