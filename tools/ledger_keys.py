@@ -242,7 +242,7 @@ def _serve(folder: Path, keys: bool) -> None:
             break
         os.waitpid(child, 0)
     _end_with_parent()
-    store = failwell.server.KeysOnDisk(folder / "keys.db") if keys else False
+    store = failwell.server.open_store(str(folder / "keys.db")) if keys else False
     failwell.server.install(server, idempotency=store)
     app = _losing(server.streamable_http_app(), journal, fates)
     config = uvicorn.Config(app, loop="asyncio", ws="none", lifespan="on", log_config=None, access_log=False)

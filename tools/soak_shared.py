@@ -272,7 +272,7 @@ class _Gateway:
 def _keys(url: str) -> Any:
     import failwell.server
 
-    kind = failwell.server.KeysInRedis if url.startswith("redis") else failwell.server.KeysInPostgres
+    kind = failwell.server.open_store
     while True:
         # The store may be away at the moment.
         with suppress(RuntimeError):

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from . import classify
     from .formats import losses, parse, render, to_jsonrpc, to_result
     from .model import (
-        Action,
         Catalog,
         Code,
         Conflict,
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 # A package is imported when one of its names is first asked for: to raise an error takes the model alone, and a relay
 # starts its server before it loads anything.
 _PACKAGES: Final = {
-    "model": """ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required Action
+    "model": """ToolError NotFound Conflict Invalid Denied Transient Internal NeedsInput error required
         Code Catalog catalogs raises effects Decision decide Policy Ok Err Result""",
     "formats": "losses parse render to_jsonrpc to_result",
     "redact": "Guard",
@@ -87,7 +86,6 @@ __all__ = [
     "NeedsInput",
     "error",
     "required",
-    "Action",
     # codes
     "Code",
     "Catalog",

@@ -8,7 +8,7 @@ from pathlib import Path
 from mcp.server import MCPServer
 
 import failwell.server
-from failwell.server import KeysOnDisk
+from failwell.idempotency import KeysOnDisk
 
 ledger, store = Path(sys.argv[1]), sys.argv[2]
 server = MCPServer("bank", log_level="ERROR")

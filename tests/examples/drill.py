@@ -10,7 +10,7 @@ from mcp_types import ToolAnnotations
 
 import failwell as fw
 from failwell.examples import build, serve
-from failwell.model import JsonRpc
+from failwell.model import Action, JsonRpc
 
 _LAB: Final = {"device_id": "dev-lab-01"}
 _PLAN: Final = {"plan_id": "plan-abc123"}
@@ -27,7 +27,7 @@ _STEPS: Final = (
     "Use registry/list with environment filter to find devices with advanced tier enabled",
     "Contact administrator to enable advanced tier for this device",
 )
-_LOOK: Final = fw.Action(
+_LOOK: Final = Action(
     "registry/list",
     "List devices with advanced tier enabled",
     {"environment": "lab", "filter": "allow_advanced_writes=true"},

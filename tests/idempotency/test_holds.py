@@ -207,7 +207,7 @@ def test_relays_hold_a_write_of_a_login_wherever_its_calls_go(redis_here: Redis)
         upstream = stack.enter_context(serving(server.streamable_http_app(json_response=True)))
         relays = []
         for _ in range(2):
-            keys = stack.enter_context(closing(open_store(redis_here.url)))
+            keys = stack.enter_context(closing(open_store(redis_here.url, cached=True)))
             options = RelayOptions(keys=keys)
             relay = app(upstream, options=options, tokens=("ann-token-123456", "bob-token-123456"))
             relays.append(stack.enter_context(serving(relay)))

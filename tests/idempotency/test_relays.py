@@ -28,7 +28,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 
 def test_a_key_from_before_the_store_was_emptied_is_not_made_again(redis: Redis) -> None:
-    with closing(open_store(redis.url)) as one, closing(open_store(redis.url)) as other:
+    with closing(open_store(redis.url, cached=True)) as one, closing(open_store(redis.url, cached=True)) as other:
         assert one.claim("k", "call") is None
         one.finish("k", b"{}")
         assert other.claim("k", "call") == StoredCall("call", "done", b"{}")
@@ -53,7 +53,7 @@ def test_a_relay_does_not_make_an_old_call_after_the_store_was_emptied(redis: Re
 
 
 def test_an_answer_is_kept_as_it_came(redis: Redis) -> None:
-    with closing(open_store(redis.url)) as one, closing(open_store(redis.url)) as other:
+    with closing(open_store(redis.url, cached=True)) as one, closing(open_store(redis.url, cached=True)) as other:
         for key, answer in (("odd", b'{ "id":1,"result":{"n":1e400,"a":1,"a":2} }\n'), ("bytes", b'{"t":"\xff\0"}\n')):
             one.claim(key, "call")
             one.finish(key, answer)
@@ -85,7 +85,10 @@ def _effect(result: dict[str, Any]) -> str:
 
 
 def test_health_tells_whether_the_store_is_there(redis: Redis) -> None:
-    with closing(open_store(redis.url)) as kept, serving(app(SERVER, options=RelayOptions(keys=kept))) as url:
+    with (
+        closing(open_store(redis.url, cached=True)) as kept,
+        serving(app(SERVER, options=RelayOptions(keys=kept))) as url,
+    ):
         health = url.replace("/mcp", "/healthz")
         found = httpx2.get(health)
         assert (found.status_code, found.json()["status"], found.json()["store"]) == (200, "ok", "up")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
+from failwell.model import Action
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
 from failwell.observe.stores import Period, Reading, address_of, database
 from failwell.observe.stores.event_rows import COLUMNS, EventRows
@@ -21,7 +22,7 @@ from failwell.observe.stores.journal import Journal
 AT = datetime(2026, 11, 17, 6, tzinfo=UTC)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
 LOST = fw.ToolError("It may have been done.", code="OUTCOME_UNKNOWN", kind="internal", effect="unknown").replace(
-    verify=fw.Action("get_invoice", arguments={"id": 1})
+    verify=Action("get_invoice", arguments={"id": 1})
 )
 TOLD = tuple(name for name in COLUMNS if name not in ("id", "session"))
 
@@ -114,7 +115,7 @@ def test_two_processes_that_write_one_file_tell_one_story(tmp_path: Path) -> Non
         assert child.stdout.readline() == "written\n"
         # What came before it is told after it; between the two it looked as if the first attempt had worked.
         kept(event("search", BUSY, 1))
-        kept(event("pay", LOST.replace(verify=fw.Action("get_invoice")), 15))
+        kept(event("pay", LOST.replace(verify=Action("get_invoice")), 15))
         kept(event("search", BUSY, 25, "q"))
         assert kept.flush(30)
         child.communicate()

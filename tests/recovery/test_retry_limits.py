@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import failwell as fw
+from failwell.model import Action
 from failwell.recovery.retry_limits import Breaker, Limits, LoopGuard, RetryLimits, is_to_blame, repeat_note
 
 
@@ -121,7 +122,7 @@ def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
 
 def test_a_look_counts_for_each_call_that_names_it() -> None:
     loops = guard()
-    lost = fw.Internal("m", effect="unknown", verify=fw.Action("find", None, {"id": 1}))
+    lost = fw.Internal("m", effect="unknown", verify=Action("find", None, {"id": 1}))
     for name in "ab":
         for _ in range(2):
             loops.fail("put", {"a": name}, lost, 0)

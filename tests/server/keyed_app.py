@@ -25,7 +25,8 @@ from pydantic import BaseModel
 
 import failwell as fw
 import failwell.server
-from failwell.server import Envelope, Group, KeysOnDisk, rate
+from failwell.idempotency import KeysOnDisk
+from failwell.server import Envelope, Group, rate
 
 AUTH = AuthSettings(
     issuer_url="https://auth.example.com", resource_server_url="http://127.0.0.1/mcp", validate_token_resource=False

@@ -1070,10 +1070,12 @@ def test_servers_that_wait_for_each_other_with_one_store_of_keys_say_so(
         return "paid"
 
     failwell.server.install(
-        backend, wire={"client": None}, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db")
+        backend, wire={"client": None}, idempotency=failwell.server.open_store(str(tmp_path / "keys.db"))
     )
     front = fastmcp.server.create_proxy(backend, name="front")
-    failwell.server.install(front, wire={"client": None}, idempotency=failwell.server.KeysOnDisk(tmp_path / "keys.db"))
+    failwell.server.install(
+        front, wire={"client": None}, idempotency=failwell.server.open_store(str(tmp_path / "keys.db"))
+    )
 
     async def called() -> Any:
         async with fastmcp.Client(front) as client:

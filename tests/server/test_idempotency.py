@@ -29,9 +29,10 @@ from wire import ERAS, LEGACY, SERVERS, TRANSPORTS, Client, Http, NoAnswer, Nurs
 import failwell as fw
 import failwell.server
 from failwell.formats import FORMATS, META_KEY, keys
+from failwell.idempotency import KeysInMemory, KeysOnDisk, StoredCall
 from failwell.model import Traits
 from failwell.recovery import IDEMPOTENCY_KEY as KEY
-from failwell.server import KeysInMemory, KeysOnDisk, Options, StoredCall
+from failwell.server import Options
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.idempotent_calls import REPLAYED
 from failwell.server.served_call import Facts, Failed, ServedCall

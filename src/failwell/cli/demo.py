@@ -15,8 +15,8 @@ from pathlib import Path
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any, Final
 
-from failwell import Action, ToolError, __version__, decide, parse
-from failwell.model import Next, Traits, apply_patch
+from failwell import ToolError, __version__, decide, parse
+from failwell.model import Action, Next, Traits, apply_patch
 from failwell.packages import missing, needed
 
 from .io import Commands, console, interruptible

@@ -244,7 +244,7 @@ def _keys(path: str | None) -> Any:
     from failwell.idempotency import StoreUnusable, open_store
 
     try:
-        return open_store(path, namespace="relay")
+        return open_store(path, namespace="relay", cached=True)
     except (StoreUnusable, ImportError) as problem:
         raise Stop(str(problem)) from None
 

@@ -45,33 +45,43 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name in _EXTRAS:
-        module = bring(f"{__name__}{_LAZY[name]}", f"failwell.server.{name}", _EXTRAS[name])
+        module = bring(f"{__name__}{_LAZY[name]}", f"failwell.idempotency.{name}", _EXTRAS[name])
     else:
         module = import_module(_LAZY[name], __name__)
     value = globals()[name] = getattr(module, name)
     return value
 
 
-def open_store(place: str | None, *, namespace: str = "keys") -> KeysInMemory | LeasedKeys:
-    """The store at a place: in memory, in a file, or under a URL.
+def open_store(
+    place: str | None = None, *, ttl: float = DAY, lease: float = 30.0, namespace: str = "keys", cached: bool = False
+) -> KeysInMemory | LeasedKeys:
+    """The store of idempotency keys at a place: in memory, in a SQLite file, in Redis or Valkey, or in PostgreSQL.
 
-    What is under a URL is cached, so that a process knows its own calls even while the store is away.
+    place: the path of a file; the URL of a store, `redis://…` or `postgresql://…`; None for memory.
+    ttl: for how many seconds an answer is kept.
+    lease: after how many seconds without a sign a process counts as gone, where several machines share a store.
+    namespace: the server that the keys are of. Replicas share one.
+    cached: whether a process knows its own calls even while the store is away.
     """
     if place is None:
-        return KeysInMemory()
+        return KeysInMemory(ttl=ttl)
     if not place.strip():
         raise StoreUnusable("the place of the keys is empty; name a file, or the URL of a store")
     if "://" not in place:
         from .keys_on_disk import KeysOnDisk
 
-        return KeysOnDisk(place, namespace=namespace)
+        return KeysOnDisk(place, ttl=ttl, namespace=namespace)
     kind = _SCHEMES.get(place.partition("://")[0].lower())
     if kind is None:
         raise StoreUnusable("a shared store is redis://…, rediss://…, unix://… or postgresql://…")
-    store: LeasedKeys = __getattr__(kind)(place, namespace=namespace, cached=True)
+    store: LeasedKeys = __getattr__(kind)(place, ttl=ttl, lease=lease, namespace=namespace, cached=cached)
     return store
 
 
-__all__ = ["KeyStore", "StoredCall", "KeysInMemory", "KeysOnDisk", "KeysInRedis", "KeysInPostgres", "StoreUnusable"]
+# fmt: off
+__all__ = [
+    "open_store", "StoreUnusable", "KeyStore", "StoredCall", "KeysInMemory", "KeysOnDisk", "KeysInRedis",
+    "KeysInPostgres",
+]
 # Exported to the other packages of Failwell only; not part of the public API.
-_INTERNAL = ("DAY", "LeasedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key", "open_store")
+_INTERNAL = ("DAY", "LeasedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key")

@@ -12,7 +12,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, Unpack
 
-from failwell.idempotency import KeysInMemory, KeyStore, StoredCall
+from failwell.idempotency import open_store
 from failwell.packages import bring, generation
 from failwell.schema import nearest
 
@@ -24,7 +24,6 @@ from .options import Options as Options
 from .tool_rules import Rule, deprecated, limit, rate
 
 if TYPE_CHECKING:
-    from failwell.idempotency import KeysInPostgres, KeysInRedis, KeysOnDisk
     from failwell.observe import ToolStats
 
     from .boundary import Boundary
@@ -63,13 +62,11 @@ _PARTS: Final = {
 _MARK: Final = "_failwell_installed"
 # Where the frameworks keep the low-level server that they are built on.
 _BELOW: Final = ("_mcp_server", "_lowlevel_server")
-# These need the SDK, which a server of another framework may do without, or the package of a database; or are for such
-# servers alone.
+# These need the SDK, which a server of another framework may do without.
 _LATER: Final = {
     "progress": ".progress_notes",
     "reply": ".replies",
     "tool_result": ".replies",
-    **dict.fromkeys(("KeysOnDisk", "KeysInRedis", "KeysInPostgres"), "failwell.idempotency"),
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL: Final = {
@@ -192,10 +189,5 @@ __all__ = [
     "rate",
     "deprecated",
     # calls that are made again
-    "KeysInMemory",
-    "KeysOnDisk",
-    "KeysInRedis",
-    "KeysInPostgres",
-    "KeyStore",
-    "StoredCall",
+    "open_store",
 ]

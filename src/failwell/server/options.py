@@ -115,7 +115,7 @@ class Options:
     hooks: called with a `failwell.observe.CallEvent` after every call; the address of a store, such as
         `sqlite:///events.db`, keeps the events there.
     idempotency: whether a call with an idempotency key is done once, however often it is made: True keeps the keys in
-        memory, a store such as `KeysOnDisk("keys.db")` where you say.
+        memory, a store such as `open_store("keys.db")` where you say.
     """
 
     format: str | Envelope = "text"
@@ -238,7 +238,7 @@ _WANTED: Final[dict[str, _Wanted]] = {
     ),
     "idempotency": (
         lambda value: isinstance(value, (bool, KeyStore)),
-        "is True, or a store of keys, such as KeysOnDisk('keys.db')",
+        "is True, or a store of keys, such as open_store('keys.db')",
     ),
 }
 _WANTED_OF_WIRE: Final[dict[str, _Wanted]] = {

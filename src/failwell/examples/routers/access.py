@@ -114,6 +114,7 @@ class _Allowed(Rule):
             )
         if flag is not None and flag not in device.flags:
             filters = {"environment": self._environment, "filter": f"{flag}=true"}
+            listing = f"List devices with {tier} tier enabled"
             raise fw.Denied(
                 f"Device '{device.id}' does not allow {tier} tier operations",
                 suggestion=f"Enable {tier} operations by setting device flag '{flag}=true', or use a different device.",
@@ -122,7 +123,7 @@ class _Allowed(Rule):
                     f"Use registry/list with environment filter to find devices with {tier} tier enabled",
                     f"Contact administrator to enable {tier} tier for this device",
                 ],
-                actions=[fw.Action("registry/list", f"List devices with {tier} tier enabled", filters)],
+                actions=[{"tool": "registry/list", "description": listing, "arguments": filters}],
                 tier=tier,
                 details={"device_id": device.id, "required_flag": flag},
             )

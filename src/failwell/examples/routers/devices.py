@@ -71,7 +71,7 @@ def _with_effect(exc: httpx2.RequestError | httpx2.HTTPStatusError, error: fw.To
     """Each tool makes one request that changes something, so what is known of it is known of the tool. Where it may
     have been done, looking comes before retrying."""
     error = error.replace(effect=fw.classify.operation(exc).effect)
-    verify: fw.Action | None = exc.request.extensions.get("verify")
+    verify: dict[str, Any] | None = exc.request.extensions.get("verify")
     if verify is None or error.effect != "unknown":
         return error
     return error.replace(verify=verify, actions=[verify], retry_after=None, strategy="user_action_required")

@@ -54,7 +54,7 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         """Apply an approved plan, device by device. If a device fails, apply it again: it goes on where it stopped."""
         plan = _valid(plan_id)
         if plan.status == "draft":
-            approval = fw.Action("plan/approve", "Approve the plan", {"plan_id": plan_id})
+            approval = {"tool": "plan/approve", "description": "Approve the plan", "arguments": {"plan_id": plan_id}}
             advice = "Ask the user to approve the plan, then call plan/approve and plan/apply."
             about = {"plan_id": plan_id, "plan_status": plan.status, "required_status": "approved"}
             error = JsonRpc.PLAN_NOT_APPROVED("Plan requires approval before execution", suggestion=advice)
@@ -86,7 +86,7 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
         gone = now - datetime.fromisoformat(plan.expires_at)
         if gone >= timedelta(0):
             again = {"device_ids": plan.devices, "servers": plan.servers}
-            anew = fw.Action("plan/create", "Make the plan anew", again)
+            anew = {"tool": "plan/create", "description": "Make the plan anew", "arguments": again}
             advice = "Use plan/create to make the plan anew, and ask the user to approve it."
             about = {"plan_id": plan_id, "created_at": plan.created_at, "expires_at": plan.expires_at}
             error = JsonRpc.PLAN_EXPIRED(f"Plan expired {_spelt(gone)} ago", suggestion=advice, actions=[anew])

@@ -119,7 +119,8 @@ def add_tools(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
             advice = f"Use one that is enabled ({others}), or ask the user to change the device."
             error = JsonRpc.INVALID_CONFIGURATION(f"Cannot add IP address: interface is {status}", suggestion=advice)
             raise error.replace(details={**about, "interface_status": status})
-        look = fw.Action("ip/list-addresses", "See whether the address was added", {"device_id": device_id})
+        why, arguments = "See whether the address was added", {"device_id": device_id}
+        look = {"tool": "ip/list-addresses", "description": why, "arguments": arguments}
         await devices.ask(device_id, "PUT", "ip/address", {"address": address, "interface": interface}, verify=look)
         return tool_result(f"{address} added to {interface} of '{device_id}'", meta={**about, "address": address})
 

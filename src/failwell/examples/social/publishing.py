@@ -47,7 +47,7 @@ def _out(x: Api, store: Store) -> dict[tuple[str | None, str], str]:
 
 
 def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
-    rest = fw.Action("resume_thread", "Posts what is missing.", {"thread_id": thread.id})
+    rest = {"tool": "resume_thread", "description": "Posts what is missing.", "arguments": {"thread_id": thread.id}}
     if thread.posted:
         count, size, wait = len(thread.posted), len(thread.texts), error.retry_after
         text = f"{count} of {size} posts are out ({', '.join(thread.posted)}), then it failed: {error.message}"
@@ -58,4 +58,4 @@ def _stopped(thread: Thread, error: fw.ToolError) -> fw.ToolError:
         )
     if error.effect == "none":
         return error
-    return error.replace(verify=fw.Action("list_posts"), actions=[rest])
+    return error.replace(verify="list_posts", actions=[rest])

@@ -9,8 +9,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-import failwell as fw
-
 from .codes import S
 
 State = Literal["waiting", "open", "rejected"]
@@ -69,7 +67,7 @@ class Store:
     def thread(self, id: int, *states: State) -> Thread:
         if found := self.threads(*states, id=id):
             return found[0]
-        others = fw.Action("list_threads", arguments={"state": states[0]})
+        others = {"tool": "list_threads", "arguments": {"state": states[0]}}
         raise S.not_found(f"There is no thread {id} that is {' or '.join(states)}.", actions=[others])
 
     def move(self, thread: int, state: State) -> None:
