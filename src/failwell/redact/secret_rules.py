@@ -263,6 +263,11 @@ PLACES: Final[dict[str, Place]] = {
     "row": Place(
         (), r"(?P<keep>[|│][ `]{0,40}(?P<name>[\w.-]{2,60})[ `]{0,40}[|│][ `]{0,40})(?P<plausible>[^\s|│`]{6,400})(?=[ `]{0,40}[|│])"
     ),
+    # What RouterOS says of an argument: the value stands before the name.
+    "argument": Place(
+        ("invalid value ",),
+        r"(?P<keep>\binvalid value [\"'`]?)(?P<likely>[^\s\"'`]{3,400})(?=[\"'`]? (?:for|of) (?:the )?(?:argument )?[\"'`]?(?P<name>[\w.-]{2,60}))",
+    ),
     # Requests.
     "header": Place(
         ("authorization",),

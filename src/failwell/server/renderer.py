@@ -96,15 +96,20 @@ class Renderer:
             client = replace(client, structured="shown")
         if client is not None and self._client == "auto":
             client = replace(client, chosen=False)
+        whole, is_contract = outcome, name == jsonrpc.FORMAT.name
         if self.envelope is not None and name == self.form:
             wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
+            if error is not None:
+                # The contract's own keys; `_meta` has the id anyway.
+                told = raised.correlation_id if isinstance(raised, ToolError) else None
+                whole = error.replace(correlation_id=told)
         wire.pop("meta", None)
-        whole, is_contract = outcome, name == jsonrpc.FORMAT.name
         if is_contract:
             whole = _completed(whole, as_written)
             if self.form == name:
                 wire.setdefault("actionable", True)
-        words = in_words(whole)
+        is_asked = isinstance(whole, NeedsInput) and self._as_written and FORMATS[name].terse
+        words = whole.message if is_asked else in_words(whole)
         if FORMATS[name].terse and self._says_too_little(whole, name, as_written):
             # It may be too long now, and has nothing else to hide.
             whole = guard.cut(_worded(whole, words))
@@ -150,11 +155,9 @@ class Renderer:
     def number(self, error: ToolError, raised: BaseException, era: str) -> int | None:
         """The number with which a failure leaves; None where it leaves without one."""
         if (own := self._own(error, raised, None, era)) is not None:
-            found: int = own["code"]
-            return found
-        if self.form != jsonrpc.FORMAT.name and not self.is_protocol(error):
-            return None
-        return jsonrpc.on_wire(None, error, era)
+            return int(own["code"])
+        has_one = self.form == jsonrpc.FORMAT.name or self.is_protocol(error)
+        return jsonrpc.on_wire(None, error, era) if has_one else None
 
     def _own(self, error: ToolError, raised: BaseException, guard: Guard | None, era: str) -> dict[str, Any] | None:
         """The JSON-RPC error that the author has raised, as it may leave: with their number, message and data. None
@@ -229,10 +232,8 @@ class Renderer:
 def without_secrets(exc: MCPError, guard: Guard) -> MCPError:
     """A protocol error without secrets; itself if it has none."""
     held = ToolError(exc.error.message, details=None if exc.error.data is None else {"data": exc.error.data})
-    masked = replace(guard, fences=False)(held)
-    if masked is held:
-        return exc
-    return protocol_error(exc.error.code, masked.message, masked.details.get("data"))
+    told = replace(guard, fences=False)(held)
+    return exc if told is held else protocol_error(exc.error.code, told.message, told.details.get("data"))
 
 
 def _completed(outcome: Outcome, as_written: bool = False) -> Outcome:

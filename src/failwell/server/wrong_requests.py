@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from failwell.formats import META_KEY, jsonrpc, to_wire
+from failwell.formats import META_KEY, jsonrpc
 from failwell.model import ToolError, text
 from failwell.observe import log_failure
 from failwell.readers import from_pydantic
@@ -126,10 +126,8 @@ class WrongRequests:
     def told(self, refusal: Refusal) -> dict[str, Any]:
         """The error object that answers it; one line of the log, too."""
         self._log(refusal.error, refusal.method, refusal.id)
-        name = jsonrpc.FORMAT.name
-        is_own = self._options.form == name
-        found: dict[str, Any] = to_wire(refusal.error, name, guard=self._options.guard, actionable=is_own)
-        return found
+        is_own = self._options.form == jsonrpc.FORMAT.name
+        return jsonrpc.dump(self._options.guard(refusal.error), actionable=is_own)
 
     def of_params(self, exc: Exception, method: str, params: Any, id: Any) -> MCPError:
         """For parameters that the method does not take; `exc` is pydantic's, whose text would quote them."""
