@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
-import time
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from dataclasses import replace
 from typing import Any, Final
@@ -63,7 +61,6 @@ def register(commands: Commands) -> None:
         metavar="FILE|URL",
         help="keep idempotency keys in a file, or in redis://… or postgresql://…, not in memory",
     )
-    parser.add_argument("--record", metavar="FILE", help="write down what passes, with secrets masked")
     parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
     parser.add_argument("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
     parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
@@ -128,8 +125,7 @@ def _wrapping(options: Namespace) -> Wrapping:
             found = config.server(options.config, name, os.environ)
         except config.NoServer as problem:
             raise Stop(str(problem)) from None
-        wrapping = Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
-        return _with_record(wrapping, options)
+        return Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
     if name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
     if name is not None and is_url:
@@ -138,7 +134,7 @@ def _wrapping(options: Namespace) -> Wrapping:
         raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
     if not command[0].strip():
         raise Stop("the command after -- is empty; name one, as in: failwell wrap -- npx -y some-server")
-    return _with_record(Wrapping(command, options=wrapped, loud=options.verbose), options)
+    return Wrapping(command, options=wrapped, loud=options.verbose)
 
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
@@ -147,8 +143,7 @@ def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
 
     host_of(url)
     given = {**headers, **dict(map(_header, options.header))}
-    wrapping = Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
-    return _with_record(wrapping, options)
+    return Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
 
 
 def _listening(options: Namespace, rules: Any) -> Listening:
@@ -196,22 +191,6 @@ def _header(given: str) -> tuple[str, str]:
     if not colon or not value or not config.is_header(name, value):
         raise Stop(f"--header {name!r}: {config.HEADER}, and says something")
     return name, value
-
-
-def _with_record(wrapping: Wrapping, options: Namespace) -> Wrapping:
-    """With the file that the frames are written to."""
-    if options.record is None:
-        return wrapping
-    from failwell.relay import record
-
-    try:
-        say = replace(wrapping, log=options.log).say
-        kept = record.Record(options.record, time.time, wrapping.secrets(), say)
-    except record.BadRecord as problem:
-        raise Stop(str(problem)) from None
-    if str(kept.path) != options.record:
-        print(f"failwell: {options.record} is there already, so this is written to {kept.path}", file=sys.stderr)
-    return replace(wrapping, record=kept)
 
 
 def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:

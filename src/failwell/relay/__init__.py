@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from . import config as config
     from . import own_secrets as own_secrets
     from . import processes as processes
-    from . import record as record
     from . import rules as rules
     from .desk import Desk
     from .rules import Rules as Rules
@@ -31,7 +30,7 @@ _LATER = {
     "Rules": ".rules",
     "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
-    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "record", "rules"), ""),
+    **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "rules"), ""),
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (
@@ -39,7 +38,6 @@ _INTERNAL = (
     "config",
     "own_secrets",
     "processes",
-    "record",
     "rules",
     "Rules",
     "HOLD",

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from failwell.model import ToolError
     from failwell.readers import Http
 
-Witness = Callable[[str, bytes], None]
-"""Told of each frame: `client`, `server`, `to client` or `to server`."""
-
 
 class Stream:
     """Where a message of the server came from, as far as that is known."""
@@ -94,10 +91,9 @@ class Runner:
         client: ClientSide,
         connect: Callable[[Runner], ServerSide],
         *,
-        witness: Witness | None = None,
         counts: Counter[str] | None = None,
     ) -> None:
-        self.desk, self._client, self._witness = desk, client, witness
+        self.desk, self._client = desk, client
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._loop = asyncio.get_running_loop()
         self._origin: Origin = ANY
@@ -123,8 +119,6 @@ class Runner:
     def from_client(self, frames: Iterable[bytes | TooLong], trace: Mapping[str, str] | None = None) -> None:
         """Frames came from the client."""
         for frame in frames:
-            if self._witness is not None and isinstance(frame, bytes):
-                self._witness("client", frame)
             self._carry_out(self.desk.client(frame, trace))
         self.settle()
 
@@ -145,8 +139,6 @@ class Runner:
     def from_server(self, frames: Iterable[bytes | TooLong], origin: Origin = ANY) -> None:
         """Frames came from the server."""
         for frame in frames:
-            if self._witness is not None and isinstance(frame, bytes):
-                self._witness("server", frame)
             self._origin = origin
             self._carry_out(self.desk.server(frame))
             self._origin = ANY
@@ -183,12 +175,8 @@ class Runner:
             if self.code is not None:
                 return
             if isinstance(action, ToClient):
-                if self._witness is not None:
-                    self._witness("to client", action.frame)
                 self._client.send(action.frame, self._origin)
             elif isinstance(action, ToServer):
-                if self._witness is not None:
-                    self._witness("to server", action.frame)
                 self.server.send(action)
             elif isinstance(action, Note):
                 self._client.log(action)

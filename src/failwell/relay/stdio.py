@@ -18,7 +18,7 @@ from .frames import Lines
 from .messages import last_frame
 from .process_server import Outlet
 from .processes import read_now
-from .runner import Origin, Runner, ServerSide, Witness
+from .runner import Origin, Runner, ServerSide
 
 if TYPE_CHECKING:
     from failwell.readers import Http
@@ -40,13 +40,12 @@ class StdioClient:
         connect: Callable[[Runner], ServerSide],
         *,
         log: Callable[[Note], None],
-        witness: Witness | None = None,
     ) -> None:
         self.log = log
         self._outlet = Outlet(1, self._written)
         self._lines = Lines(desk.options.longest)
         self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._runner = Runner(desk, self, connect, witness=witness)
+        self._runner = Runner(desk, self, connect)
 
     @property
     def is_full(self) -> bool:
@@ -117,10 +116,9 @@ async def serve_stdio(
     connect: Callable[[Runner], ServerSide],
     *,
     log: Callable[[Note], None],
-    witness: Witness | None = None,
 ) -> int:
     """Relay between standard input and output and a server, until one of them is gone; the exit code."""
-    return await StdioClient(desk, connect, log=log, witness=witness).serve()
+    return await StdioClient(desk, connect, log=log).serve()
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:

@@ -16,8 +16,6 @@ from .actions import Note, RelayOptions
 if TYPE_CHECKING:
     from failwell.observe import CallEvent
 
-    from .own_secrets import OwnSecrets
-    from .record import Record
     from .runner import Runner
     from .web.bounds import RelayLimits
 
@@ -45,8 +43,6 @@ class Wrapping:
     cwd: str | None = None
     options: RelayOptions = field(default_factory=RelayOptions)
     loud: bool = False
-    record: Record | None = None
-    """Where the frames are written down."""
     url: str | None = None
     """Where the server is, if it is not a command."""
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -56,23 +52,10 @@ class Wrapping:
     listening: Listening | None = None
     """Where clients come in, if not by standard input and output."""
 
-    def secrets(self) -> OwnSecrets:
-        """What the server is given as a secret."""
-        from .own_secrets import OwnSecrets
-
-        env = self.env if self.command else {}
-        return OwnSecrets.of(env, headers=self.headers, command=self.command, url=self.url)
-
     def close(self) -> None:
         """Nothing more is relayed."""
-        if self.record is not None:
-            self.record.close()
         if self.options.keys is not None:
             self.options.keys.close()
-
-    def say(self, line: str) -> None:
-        """Tell whoever runs the relay."""
-        _said(self.loud, self.log, Note(line, loud=True))
 
 
 def wrap(wrapping: Wrapping) -> int:
@@ -125,7 +108,7 @@ def wrap(wrapping: Wrapping) -> int:
 
     say = partial(_said, wrapping.loud, wrapping.log)
     try:
-        return run(serve_stdio(desk, connect, log=say, witness=wrapping.record))
+        return run(serve_stdio(desk, connect, log=say))
     finally:
         end_orphans((warden.pid,))
         warden.dismiss()
@@ -206,7 +189,6 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         hosts=where.hosts,
         origins=where.origins,
         say=say,
-        witness=wrapping.record,
     )
     try:
         code: int = relay.listen(
@@ -253,7 +235,6 @@ def _over_http(wrapping: Wrapping) -> int:
                 Desk(options, SystemClock(), random.random),
                 lambda runner: server.HttpServer(runner, address, client, told),
                 log=partial(_said, wrapping.loud, wrapping.log),
-                witness=wrapping.record,
             )
 
     try:

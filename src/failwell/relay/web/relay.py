@@ -23,7 +23,7 @@ from failwell.relay.failures import command_line
 from failwell.relay.machine_clock import SystemClock
 from failwell.relay.process_server import ProcessServer
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
-from failwell.relay.runner import Runner, ServerSide, Witness
+from failwell.relay.runner import Runner, ServerSide
 from failwell.relay.stdio import run, serve_stdio
 
 from .address import RemoteServer, http_client
@@ -69,13 +69,11 @@ class Relay:
         hosts: Sequence[str] = (),
         origins: Sequence[str] = (),
         say: Callable[[Note], None] | None = None,
-        witness: Witness | None = None,
     ) -> None:
         self.address = RemoteServer(target, headers or {}) if isinstance(target, str) else None
         self._command = () if isinstance(target, str) else tuple(target)
         self._env, self._cwd = os.environ if env is None else env, cwd
         self._mark = fresh_mark()
-        self._witness = witness
         self._warden: Warden | None = None
         options = options or RelayOptions()
         if self.address is not None:
@@ -140,7 +138,6 @@ class Relay:
             desk,
             visit,
             lambda runner: self._connect(runner, headers, names),
-            witness=self._witness,
             counts=self.tally.counts,
         )
 
@@ -206,7 +203,6 @@ class Relay:
                     Desk(replace(self.options, names=names), SystemClock(), random.random),
                     lambda runner: self._connect(runner, {}, names),
                     log=self._say,
-                    witness=self._witness,
                 )
             finally:
                 await self.close()
