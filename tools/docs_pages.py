@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from mkdocs.structure.pages import Page
 import failwell as fw
 from failwell.model.catalogs import CATALOGS
 from failwell.model.codes import Code
+from failwell.relay.states import REQUEST, SERVER
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -32,7 +34,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 def pages() -> dict[str, str]:
     """The generated pages by their path."""
-    made = {"codes/index.md": _index(), "changelog.md": _changelog(), **rule_pages()}
+    made = {"codes/index.md": _index(), "changelog.md": _changelog(), "relay-states.md": _states(), **rule_pages()}
     for catalog in CATALOGS.values():
         for code in catalog:
             made[f"codes/{catalog.catalog}/{code.name}.md"] = _page(code)
@@ -44,6 +46,36 @@ def on_page_content(html: str, *, page: Page, **given: Any) -> str:
     if page.file.src_uri != "contracts.md":
         return html
     return re.sub(r"<code>[^<]+::[^<]+</code>", lambda name: re.sub(r"(::|_|/(?!c))", r"\1<wbr>", name[0]), html)
+
+
+def _states() -> str:
+    """The tables that the relay runs by, as diagrams and as tables."""
+    lines = [
+        "# The relay's states",
+        "",
+        "Made from `failwell/relay/states.py`. An event that a table does not have for a state cannot happen there.",
+        "",
+        "## A request",
+        "",
+        *_diagram({state: {event: step.to for event, step in row.items()} for state, row in REQUEST.items()}),
+        "The effect is what the transport knows where nobody says more.",
+        "",
+        "| state | event | next | effect |",
+        "|---|---|---|---|",
+    ]
+    for state, row in REQUEST.items():
+        lines += [f"| {state} | {event} | {step.to} | {step.effect or ''} |" for event, step in row.items()]
+    lines += ["", "## The server", "", *_diagram(SERVER)]
+    return "\n".join(lines) + "\n"
+
+
+def _diagram(table: Mapping[Any, Mapping[Any, Any]]) -> list[str]:
+    arrows: dict[tuple[Any, Any], list[str]] = {}
+    for state, row in table.items():
+        for event, to in row.items():
+            arrows.setdefault((state, to), []).append(str(event))
+    drawn = [f"    {state} --> {to}: {', '.join(events)}" for (state, to), events in arrows.items()]
+    return ["```mermaid", "stateDiagram-v2", *drawn, "```", ""]
 
 
 def _changelog() -> str:

@@ -26,7 +26,7 @@ ALONE: Final = (
     *("tests/test_api.py", "tests/test_import.py", "tests/test_packages.py", "tests/test_elsewhere.py"),
     *("tests/server/test_decorator.py", "tests/server/test_problems.py"),
     *(
-        f"tests/relay/test_desk_{part}.py"
+        f"tests/relay/test_protocol_{part}.py"
         for part in ("dying", "failing", "marking", "preventing", "repeating", "secrets")
     ),
 )

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from desk_table import Table, result
+from playbook import Table, result
 
 from failwell.cli import main
 from failwell.observe import CallEvent
@@ -70,7 +70,9 @@ def test_a_call_that_is_held_is_an_event_that_says_so() -> None:
 
 
 def test_the_relay_imports_no_sdk_and_nothing_that_draws() -> None:
-    code = "import sys; import failwell.cli.wrap, failwell.relay.desk, failwell.relay.stdio; print(*sys.modules)"
+    code = (
+        "import sys; import failwell.cli.wrap, failwell.relay.relay_protocol, failwell.relay.stdio; print(*sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ))
     loaded = {name.partition(".")[0] for name in run.stdout.split()}
     assert loaded.isdisjoint({"mcp", "mcp_types", "rich", "pydantic", "fastmcp", "anyio", "jsonschema"})

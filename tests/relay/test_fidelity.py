@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_table import MODERN
+from playbook import MODERN
 
 APP = str(Path(__file__).with_name("fidelity_app.py"))
 WRAP = [sys.executable, "-m", "failwell", "wrap", "--"]

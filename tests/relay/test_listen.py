@@ -19,12 +19,12 @@ from typing import Any
 
 import httpx2
 import pytest
-from desk_table import MODERN
 from http_server import FaultyServer
 from http_server import answer as answers
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from playbook import MODERN
 from served import serving
 from wrapped import GIVEN, SERVER, WRAP, lives
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_table import MODERN
 from http_server import FaultyServer
+from playbook import MODERN
 from served import serving
 from wrapped import Wrapped
 

@@ -1,6 +1,6 @@
 """The transparent relay behind `failwell wrap`: in front of any stdio server, without a change to it.
 
-What happens to a frame is decided at the desk, which knows no processes; the pipes carry it out.
+What happens to a frame is decided at the protocol, which knows no processes; the pipes carry it out.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from . import own_secrets as own_secrets
     from . import processes as processes
     from . import rules as rules
-    from .desk import Desk
+    from .relay_protocol import RelayProtocol
     from .rules import Rules as Rules
     from .web.bounds import RelayLimits
     from .web.relay import CannotListen, Relay, app
 
-# The server is started first, and all that the desk needs is imported while it starts.
+# The server is started first, and all that the protocol needs is imported while it starts.
 _LATER = {
-    "Desk": ".desk",
+    "RelayProtocol": ".relay_protocol",
     "Rules": ".rules",
     "RelayLimits": ".web.bounds",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
@@ -60,7 +60,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     # what happens to a frame
-    "Desk",
+    "RelayProtocol",
     "RelayOptions",
     "Action",
     "ToClient",

@@ -1,4 +1,4 @@
-"""What the desk wants done, and what it is told: plain values, so that nothing in between needs a process."""
+"""What the protocol wants done, and what it is told: plain values, so that nothing in between needs a process."""
 
 from __future__ import annotations
 

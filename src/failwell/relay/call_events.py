@@ -10,25 +10,25 @@ from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_c
 from failwell.recovery import Report, remembered
 from failwell.redact import DEFAULT
 
+from .core import RelayCore
 from .request import RelayedRequest
-from .traffic import Traffic
 
 
 class CallEvents:
     """The events of the calls of one server's tools."""
 
-    def __init__(self, traffic: Traffic) -> None:
-        self._traffic = traffic
+    def __init__(self, core: RelayCore) -> None:
+        self._core = core
 
     def ended(self, request: RelayedRequest, outcome: Any, *, prevented: bool = False) -> None:
         """A call has ended: tell whoever watches. `prevented` says that it was answered from what was kept."""
-        options, session = self._traffic.options, self._traffic.session
+        options, session = self._core.options, self._core.session
         is_traced = is_tracing()
         if not options.hooks and options.events is None and not is_traced:
             return
         outcome = DEFAULT(outcome) if isinstance(outcome, ToolError) else outcome
         about: dict[str, Any] = {
-            "at": self._traffic.clock.now(),
+            "at": self._core.clock.now(),
             "request_id": request.id if isinstance(request.id, (str, int)) else None,
             "client": session.client_of(request),
             "era": session.era_of(request),
@@ -37,7 +37,7 @@ class CallEvents:
             "server": session.server,
         }
         report = Report(request.tool, {}, calls=1) if request.run is None else request.run.report
-        report.seconds = self._traffic.clock.monotonic() - request.began
+        report.seconds = self._core.clock.monotonic() - request.began
         if options.names is not None:
             about |= self._identity(request, options.names)
             report = remembered(report)

@@ -15,16 +15,15 @@ from failwell.recovery import Engine, Limits, Run, explained
 from . import answers, failures
 from .actions import Note, ToClient
 from .call_events import CallEvents
+from .core import RelayCore
 from .deadlines import Deadlines
+from .failed_answers import passed, without_secrets
 from .gate import Gate
 from .keyed_calls import KeyedCalls, has_key
-from .lists import Lists
-from .messages import Message, with_id
-from .passing import passed, without_secrets
+from .messages import YES, Message, says_failed, with_id
 from .request import RelayedRequest
-from .said_failures import YES, says_failed
 from .stack_traces import traceless
-from .traffic import Traffic
+from .states import Event, ServerState, State
 
 # Numbers that are between client and server, and tell a model nothing: by the first ones the client is asked for
 # something else, and nothing was done.
@@ -45,46 +44,46 @@ LIMITS: Final = Limits(loop_after=3, loop_window=10.0, break_after=10, break_for
 class Calls:
     """The calls of one server's tools."""
 
-    def __init__(self, traffic: Traffic, lists: Lists, jitter: Callable[[], float]) -> None:
-        self._traffic, self._lists = traffic, lists
-        self._policy = traffic.options.policy or replace(PATIENT, hold=traffic.options.hold)
-        self._engine = Engine(self._policy, traffic.clock, jitter, traffic.options.shared_hold, LIMITS)
-        self._gate = Gate(traffic.options.validate)
-        self.keyed, self.deadlines = KeyedCalls(traffic, self), Deadlines(traffic, self)
-        self.ended = CallEvents(traffic).ended
+    def __init__(self, core: RelayCore) -> None:
+        self._core = core
+        self._policy = core.options.policy or replace(PATIENT, hold=core.options.hold)
+        self._engine = Engine(self._policy, core.clock, core.jitter, core.options.shared_hold, LIMITS)
+        self._gate = Gate(core.options.validate)
+        self.keyed, self.deadlines = KeyedCalls(core, self), Deadlines(core, self)
+        self.ended = CallEvents(core).ended
         self._is_discovering = False
         """Whether a server of the newer era is asked what it can do."""
 
     def called(self, request: RelayedRequest) -> None:
-        self._traffic.session.heard(request)
+        self._core.session.heard(request)
         request.tool = str(request.params["name"])
-        request.began = self._traffic.clock.monotonic()
-        if self._traffic.is_ending:
+        request.began = self._core.clock.monotonic()
+        if self._core.is_ending:
             request.run = self.begin(request)
             self.refuse(request, failures.ending(request.tool))
-        elif self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless or self._traffic.state != "up":
+        elif self._core.listing.is_fresh or self._core.listing.is_hopeless or self._core.state is not ServerState.UP:
             self.listed(request)
         else:
-            self._traffic.unlisted.append(request)
-            self._lists.list()
+            self._core.move(request, Event.LIST)
+            self._core.lists.list()
 
     def listed(self, request: RelayedRequest) -> None:
         """The tools are known, so that a call can be made; one with a key, once it is known who keeps keys."""
-        traffic, session = self._traffic, self._traffic.session
-        is_known = session.announced is not None or not session.is_modern or traffic.state != "up"
-        if is_known or not has_key(request) or traffic.options.keys is None:
+        core, session = self._core, self._core.session
+        is_known = session.announced is not None or not session.is_modern or core.state is not ServerState.UP
+        if is_known or not has_key(request) or core.options.keys is None:
             self.admit(request)
             return
-        traffic.unlisted.append(request)
+        core.move(request, Event.LIST)
         if not self._is_discovering:
             self._is_discovering = True
-            asked = traffic.ask("server/discover", None, self._discovered)
-            traffic.after(_DISCOVERY, lambda: traffic.own.pop(asked, _nobody)({}))
+            asked = core.ask("server/discover", None, self._discovered)
+            core.after(_DISCOVERY, lambda: core.own.pop(asked, _nobody)({}))
 
     def _discovered(self, message: Message) -> None:
         self._is_discovering = False
-        self._traffic.session.discovered(message)
-        self._lists.listed()
+        self._core.session.discovered(message)
+        self._core.lists.listed()
 
     def begin(self, request: RelayedRequest) -> Run:
         """The attempts at a call, none so far."""
@@ -101,18 +100,17 @@ class Calls:
             self._admit(request)
         except RecursionError:
             # Read, but too deep to be looked at.
-            if self._traffic.pending.get(request.key) is not request:
+            if request.state is not State.SENT:
                 request.run, request.arguments = request.run or self._engine.begin(request.tool, {}), {}
                 is_new = not has_key(request) or keys.IDEMPOTENCY_FIRST in request.meta
                 self.refuse(request, (failures.too_deep if is_new else failures.too_deep_for_key)(request.tool))
 
     def _admit(self, request: RelayedRequest) -> None:
         if request.run is None:
-            problem = self._gate.refuses(request.tool, request.arguments, self._traffic.listing)
+            problem = self._gate.refuses(request.tool, request.arguments, self._core.listing)
             if problem is not None and self._is_outdated(request):
                 request.was_relisted = True
-                self._traffic.repeating.add(request)
-                self._lists.renewed(lambda: self._when_renewed(request, lambda: self.admit(request)))
+                self._when_renewed(request, lambda: self.admit(request))
                 return
             request.run = self._engine.begin(request.tool, request.arguments)
             if has_key(request) and self.keyed.is_known(request):
@@ -120,11 +118,11 @@ class Calls:
             if problem is not None:
                 self.refuse(request, problem)
                 return
-            if secrets := request.run.secrets_in(self._traffic.listing.tools):
-                self._traffic.learn_secrets(secrets)
-        refusal = request.run.refusal(self._traffic.listing.tools)
+            if secrets := request.run.secrets_in(self._core.listing.tools):
+                self._core.learn_secrets(secrets)
+        refusal = request.run.refusal(self._core.listing.tools)
         if refusal is None:
-            self._traffic.forward(request)
+            self._core.forward(request)
         elif request.last is not None:
             # There is something better to tell than why it is not made once more.
             self.end(request, request.last, request.answer)
@@ -133,8 +131,8 @@ class Calls:
 
     def _is_outdated(self, request: RelayedRequest) -> bool:
         """Whether a call may only seem wrong: servers get other tools while they run, and not all of them say so."""
-        listing = self._traffic.listing
-        return (listing.is_old or listing.was_used) and self._traffic.state == "up" and not request.was_relisted
+        listing = self._core.listing
+        return (listing.is_old or listing.was_used) and self._core.state is ServerState.UP and not request.was_relisted
 
     def refuse(self, request: RelayedRequest, why: ToolError) -> None:
         assert request.run is not None
@@ -150,15 +148,15 @@ class Calls:
                 request.run.let_go()
                 frame, message = self._of_task(request, frame, message)
             else:
-                request.run.worked(self._traffic.listing.tools)
-                self._traffic.has_worked = True
-            self._traffic.tell(self._told_anew(request.for_client(frame, message)))
+                request.run.worked(self._core.listing.tools)
+                self._core.has_worked = True
+            self._core.answer(request, self._told_anew(request.for_client(frame, message)))
             self.keyed.keep_answer(request, frame, is_undone=is_asking)
             self.ended(request, None)
             return
         if len(frame) > answers.LARGE:
             message = answers.shortened(message)
-        made, message = without_secrets(self._traffic, request, frame, message)
+        made, message = without_secrets(self._core, request, frame, message)
         request.is_redacted, frame = made is not frame, made
         request.said, message = message, _normalize(message)
         error, result = message.get("error"), message.get("result")
@@ -166,13 +164,13 @@ class Calls:
         if not (type(error) is dict and self._is_of_protocol(request, error.get("code"))):
             outcome = read(message)
         if type(error) is dict and error.get("code") == _HEADER_MISMATCH:
-            self._lists.renew()
+            self._core.lists.renew()
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
             if outcome is None and error:
                 frame = answers.passed(frame, request.said)
-            self._traffic.tell(request.for_client(frame, None))
+            self._core.answer(request, request.for_client(frame, None))
             is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
             self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
             self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
@@ -182,14 +180,14 @@ class Calls:
             outcome = traceless(outcome)
         if outcome.tool is None:
             outcome.tool = plain_text(request.tool)
-        is_heeded = self._traffic.options.rules is not None
+        is_heeded = self._core.options.rules is not None
         self.settle(request, outcome, frame, text_of(result) if is_heeded and result is not None else "")
 
     def _of_task(self, request: RelayedRequest, frame: bytes, message: Message | None) -> tuple[bytes, Message | None]:
         """What goes on in the background may have failed by now: then it is passed on as a failure is."""
         if message is None or not says_failed(message):
             return frame, message
-        return passed(self._traffic, request, frame, message)
+        return passed(self._core, request, frame, message)
 
     def _is_of_protocol(self, request: RelayedRequest, number: object) -> bool:
         """Whether an error is between client and server: by its number, or since it refuses what the client itself put
@@ -203,9 +201,9 @@ class Calls:
     def passed(self, request: RelayedRequest, frame: bytes) -> None:
         """A success that is nested too deeply to be looked at leaves as it came."""
         assert request.run is not None
-        request.run.worked(self._traffic.listing.tools)
-        self._traffic.has_worked = True
-        self._traffic.tell(request.for_client(frame, None))
+        request.run.worked(self._core.listing.tools)
+        self._core.has_worked = True
+        self._core.answer(request, request.for_client(frame, None))
         self.keyed.keep_answer(request, frame, is_undone=False)
         self.ended(request, None)
 
@@ -218,19 +216,16 @@ class Calls:
     def _told_anew(self, frame: bytes) -> bytes:
         """The first success of a server that was started anew, with a mark in `_meta`; all others as they are."""
         # Of a large answer every sign would have to be looked at: the next one says it.
-        if not self._traffic.is_anew or len(frame) > answers.LARGE:
+        if not self._core.is_anew or len(frame) > answers.LARGE:
             return frame
-        self._traffic.is_anew = False
+        self._core.is_anew = False
         return answers.with_mark(frame)
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so and it can do no harm, and told otherwise."""
         if self._goes_by_old_list(request, outcome):
             request.last, request.answer, request.is_again = outcome, frame, True
-            self._traffic.repeating.add(request)
-            self._lists.renewed(
-                lambda: self._when_renewed(request, lambda: self._settle(request, outcome, frame, text))
-            )
+            self._when_renewed(request, lambda: self._settle(request, outcome, frame, text))
         else:
             self._settle(request, outcome, frame, text)
 
@@ -239,19 +234,20 @@ class Calls:
 
         Behind an address one can be put in another's place, without a session that would end with the first one.
         """
-        options, listing = self._traffic.options, self._traffic.listing
-        if not (options.remote and options.trusted) or self._traffic.state != "up" or outcome.delivery in NOTHING_RAN:
+        options, listing = self._core.options, self._core.listing
+        if not (options.remote and options.trusted and self._core.state is ServerState.UP):
+            return False
+        if outcome.delivery in NOTHING_RAN:
             return False
         return listing.is_old and listing.tools.traits(request.tool).repeatable
 
     def resume(self, request: RelayedRequest) -> None:
         """A server was started anew: a call that is to be made again waits for what its tools are by now."""
-        self._traffic.repeating.add(request)
-        self._lists.renewed(lambda: self._when_renewed(request, lambda: self._resume(request)))
+        self._when_renewed(request, lambda: self._resume(request))
 
     def _resume(self, request: RelayedRequest) -> None:
         if self._is_harmless(request, request.last):
-            self._traffic.forward(request)
+            self._core.forward(request)
         else:
             self.end(request, request.last, request.answer)
 
@@ -261,22 +257,20 @@ class Calls:
         By what the tool is, by what the transport saw, or by the word of whoever runs the server. What a failed write
         says of itself is for the model, which sees more than one answer: a server may invite a repeat by mistake.
         """
-        if self._traffic.listing.tools.traits(request.tool).repeatable or request.is_vouched:
+        if self._core.listing.tools.traits(request.tool).repeatable or request.is_vouched:
             return True
-        if has_key(request) and self._traffic.session.keeps_keys:
+        if has_key(request) and self._core.session.keeps_keys:
             return True
         return isinstance(outcome, ToolError) and outcome.delivery in NOTHING_RAN
 
     def _when_renewed(self, request: RelayedRequest, then: Callable[[], None]) -> None:
-        """Go on with a call, unless it has ended while the tools were listed."""
-        if request in self._traffic.repeating:
-            self._traffic.repeating.discard(request)
-            if not request.cancelled:
-                then()
+        """List the tools anew, then go on with a call, unless it has ended meanwhile."""
+        self._core.move(request, Event.WAIT)
+        self._core.lists.renewed(lambda: then() if request.state is State.WAITING else None)
 
     def _settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str) -> None:
-        traffic, run, tool = self._traffic, request.run, request.tool
-        tools = traffic.listing.tools
+        core, run, tool = self._core, request.run, request.tool
+        tools = core.listing.tools
         assert run is not None
         request.is_vouched = False
         traits = tools.traits(tool)
@@ -286,11 +280,11 @@ class Calls:
         elif frame is None and outcome.effect is None and traits.writes and not is_refusal_status(outcome.http_status):
             # Not the server answered, but whatever stands in front of it, and not that it refuses.
             outcome = outcome.replace(effect=Effect.UNKNOWN)
-        outcome = self._ruled(request, outcome, text) if traffic.options.rules is not None else outcome
+        outcome = self._ruled(request, outcome, text) if core.options.rules is not None else outcome
         outcome = explained(outcome, tool, request.arguments, tools.listed, traits)
         if outcome.origin == "peer" and outcome.kind is Kind.VALIDATION:
-            self._gate.heard(outcome, tool, traffic.listing)
-        run.failed(outcome, traffic.life)
+            self._gate.heard(outcome, tool, core.listing)
+        run.failed(outcome, core.life)
         if outcome.delivery == "never_sent" and request.ids:
             request.ids.pop()
         verdict = run.after(outcome, tools)
@@ -298,36 +292,34 @@ class Calls:
         wait = verdict.wait if self._is_harmless(request, verdict.outcome) else None
         if wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
             request.is_again = True
-            self._traffic.repeating.add(request)
-            self._traffic.after(wait, lambda: self.again(request))
+            core.move(request, Event.WAIT)
+            core.after(wait, lambda: self.again(request))
             return
         self.end(request, verdict.outcome, frame)
 
     def _ruled(self, request: RelayedRequest, outcome: ToolError, text: str) -> ToolError:
         """The failure as the operator's rules have it."""
-        rules = self._traffic.options.rules
+        rules = self._core.options.rules
         if rules is None or outcome.origin == "local":
             return outcome
         ruled, rule = rules.applied(request.tool, outcome, text)
         request.is_vouched = rule is not None and rule.sets.get("effect") == Effect.NONE
         if rule is not None:
-            self._traffic.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
+            self._core.out.append(Note(f"{rule} decides about a failure of {request.tool}"))
         return ruled
 
     def again(self, request: RelayedRequest) -> None:
         """The time has come to make a call again."""
-        listing, last = self._traffic.listing, request.last
+        listing, last = self._core.listing, request.last
+        if request.state is not State.WAITING:
+            return
         if last is not None and self._goes_by_old_list(request, last):
-            self._traffic.repeating.add(request)
-            self._lists.renewed(lambda: self._when_renewed(request, lambda: self._once_more(request)))
-        elif last is not None and self._traffic.state == "up" and listing.known and not listing.is_fresh:
+            self._when_renewed(request, lambda: self._once_more(request))
+        elif last is not None and self._core.state is ServerState.UP and listing.known and not listing.is_fresh:
             # Another server was started meanwhile, or this one has other tools by now.
-            self._traffic.repeating.add(request)
-            self._lists.renewed(lambda: self._when_renewed(request, lambda: self._admit_again(request)))
+            self._when_renewed(request, lambda: self._admit_again(request))
         else:
-            self._traffic.repeating.discard(request)
-            if not request.cancelled:
-                self._admit_again(request)
+            self._admit_again(request)
 
     def _admit_again(self, request: RelayedRequest) -> None:
         """Make a call again by what its tool is now: what it was when that was decided may be over."""
@@ -340,25 +332,24 @@ class Calls:
         """The same, once the tools were listed anew; where they could not be, a little later."""
         run = request.run
         assert run is not None
-        if not self._traffic.listing.tools.traits(request.tool).repeatable:
+        if not self._core.listing.tools.traits(request.tool).repeatable:
             self.end(request, request.last, request.answer)
-        elif not self._traffic.listing.is_old:
+        elif not self._core.listing.is_old:
             self.admit(request)
         elif run.left > _LIST_AGAIN:
-            self._traffic.repeating.add(request)
-            self._traffic.after(_LIST_AGAIN, lambda: self.again(request))
+            self._core.after(_LIST_AGAIN, lambda: self.again(request))
         else:
             self.end(request, request.last, request.answer)
 
     def end(self, request: RelayedRequest, outcome: Any, frame: bytes | None) -> None:
         """Tell what is left of a call."""
-        traffic, run = self._traffic, request.run
-        session, options, listing = traffic.session, traffic.options, traffic.listing
+        core, run = self._core, request.run
+        session, options, listing = core.session, core.options, core.listing
         assert run is not None
         ending = run.ending(outcome, listing.tools, is_answer=frame is not None)
         if frame is not None and _is_ours(frame) and not ending.notes and not ending.in_doubt:
             # A server that speaks our language has said it all.
-            traffic.tell(with_id(answers.passed(frame, request.said), None, request.id))
+            core.answer(request, with_id(answers.passed(frame, request.said), None, request.id))
         else:
             result = answers.failed(
                 ending,
@@ -369,20 +360,19 @@ class Calls:
                 original=frame,
                 said=request.said,
             )
-            if frame is not None and traffic.is_anew:
-                traffic.is_anew = False
+            if frame is not None and core.is_anew:
+                core.is_anew = False
                 result["_meta"][keys.RESTARTED] = True
             if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
                 result["_meta"][answers.ORIGINAL]["redacted"] = True
-            traffic.tell(answers.answer(request.id, result))
+            core.answer(request, answers.answer(request.id, result))
         if request.claim:
             is_undone = isinstance(ending.outcome, ToolError) and ending.outcome.effect is Effect.NONE
-            told = traffic.out[-1]
+            told = core.out[-1]
             self.keyed.keep_answer(request, told.frame if isinstance(told, ToClient) else b"", is_undone=is_undone)
         self.ended(request, ending.outcome)
 
     def let_go(self, request: RelayedRequest) -> None:
-        request.cancelled = True
         if request.run is not None:
             request.run.let_go()
 

@@ -15,6 +15,7 @@ from failwell.redact import DEFAULT, shorten, uncoloured
 from .actions import Death
 from .own_secrets import told_arguments
 from .stack_traces import without_traces
+from .states import REQUEST, Event, State, Step
 
 _LONGEST_WORDS: Final = 300
 _ENDED: Final = "what it had open, such as a login or a browser, is gone"
@@ -64,23 +65,16 @@ def reason(death: Death) -> str:
     return f"{how(death)}: {words}" if words else how(death)
 
 
-def stopped(death: Death, tool: str, *, written: bool) -> ToolError:
+def stopped(death: Death, tool: str, step: Step) -> ToolError:
     """A call that was with the server when it ended, or on the way to it."""
     errors = str(without_traces(death.errors))
     said = [line.strip() for line in errors.splitlines() if line.strip()][-_LAST:]
     details = {"exit": how(death), **({"stderr": "\n".join(said)} if said else {})}
-    if not written:
+    if step.effect is Effect.NONE:
         message = f"The server stopped ({reason(death)}) before it was sent this call; {_ENDED}."
-        return ToolError(message, code="UNAVAILABLE", tool=tool, details=details, **NEVER_SENT)
-    return ToolError(
-        f"the server stopped with {reason(death)}; {_ENDED}",
-        code="UNAVAILABLE",
-        tool=tool,
-        origin="local",
-        delivery="unanswered",
-        effect=Effect.UNKNOWN,
-        details=details,
-    )
+    else:
+        message = f"the server stopped with {reason(death)}; {_ENDED}"
+    return ToolError(message, code="UNAVAILABLE", tool=tool, details=details, **step.fields)
 
 
 def not_back(death: Death, command: str, tool: str | None = None) -> ToolError:
@@ -141,16 +135,21 @@ def _row(message: str, **fields: Unpack[Fields]) -> _Said:
     return _Said(message, fields)
 
 
-_UNANSWERED: Final[dict[str, Any]] = {"origin": "local", "delivery": "unanswered", "effect": Effect.UNKNOWN}
+_SENT: Final = REQUEST[State.SENT]
+_QUEUED: Final = REQUEST[State.QUEUED]
 
-timed_out = _row("The server said nothing for {seconds}, and the call was cancelled.", code="TIMEOUT", **_UNANSWERED)
+timed_out = _row(
+    "The server said nothing for {seconds}, and the call was cancelled.", code="TIMEOUT", **_SENT[Event.TIME_OUT].fields
+)
 too_large = _row(
     "the answer has {size:.0f} MB, more than the {limit:.0f} MB that are let through",
     code="RESPONSE_TOO_LARGE",
     kind="internal",
-    **_UNANSWERED,
+    **_SENT[Event.LOSE].fields,
 )
-cut_short = _row("the relay was told to end before the answer came", code="UNAVAILABLE", **_UNANSWERED)
+cut_short = _row(
+    "the relay was told to end before the answer came", code="UNAVAILABLE", **_SENT[Event.CUT_SHORT].fields
+)
 unreadable = _row(
     "the answer is a failure that cannot be read",
     code="INTERNAL_ERROR",
@@ -161,9 +160,11 @@ unreadable = _row(
 not_there = _row(
     "The server has stopped, and was not there again after {seconds}; this call was not sent to it.",
     code="UNAVAILABLE",
-    **NEVER_SENT,
+    **_QUEUED[Event.TIME_OUT].fields,
 )
-ending = _row("The relay is about to end, and the call was not made.", code="UNAVAILABLE", **NEVER_SENT)
+ending = _row(
+    "The relay is about to end, and the call was not made.", code="UNAVAILABLE", **_QUEUED[Event.CUT_SHORT].fields
+)
 
 # Of idempotency keys.
 no_key = _row(

@@ -24,7 +24,7 @@ class Gate:
 
     def refuses(self, tool: str, arguments: Mapping[str, Any], listing: RememberedTools) -> ToolError | None:
         """Why a call is not sent, or None."""
-        if self._mode == "off" or not listing.is_fresh or listing.is_recalled:
+        if self._mode == "off" or not listing.is_fresh:
             return None
         if tool not in listing.known:
             return self._unknown(tool, listing)

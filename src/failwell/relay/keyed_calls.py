@@ -8,9 +8,10 @@ from failwell.formats import keys
 from failwell.idempotency import StoredCall, StoreUnusable, hash_of, is_key
 
 from . import answers, failures
+from .core import RelayCore
 from .messages import member, read_frame, with_id
 from .request import RelayedRequest
-from .traffic import Traffic
+from .states import Event, State
 
 if TYPE_CHECKING:
     from .calls import Calls
@@ -31,8 +32,8 @@ def has_key(request: RelayedRequest) -> bool:
 class KeyedCalls:
     """What is known by their keys of the calls of one server's tools."""
 
-    def __init__(self, traffic: Traffic, calls: Calls) -> None:
-        self._traffic, self._calls = traffic, calls
+    def __init__(self, core: RelayCore, calls: Calls) -> None:
+        self._core, self._calls = core, calls
         self._joined: dict[str, list[RelayedRequest]] = {}
         """Calls that wait for the answer to the first one with their key."""
 
@@ -43,16 +44,16 @@ class KeyedCalls:
 
     def is_known(self, request: RelayedRequest) -> bool:
         """Whether the call was made before, by its idempotency key: then it is answered, or waits for that answer."""
-        key, kept_keys = request.meta[KEY], self._traffic.options.keys
-        if kept_keys is None or self._traffic.session.keeps_keys:
+        key, kept_keys = request.meta[KEY], self._core.options.keys
+        if kept_keys is None or self._core.session.keeps_keys:
             return False
-        if self._traffic.listing.tools.traits(request.tool).reads:
+        if self._core.listing.tools.traits(request.tool).reads:
             return False
         if not is_key(key):
             self._calls.refuse(request, failures.no_key(request.tool))
             return True
         # Not the client's program: after an update it calls itself something else, and makes the same call.
-        claim = hash_of(key, self._traffic.options.caller, self._traffic.options.command)
+        claim = hash_of(key, self._core.options.caller, self._core.options.command)
         call = hash_of(request.tool, request.arguments)
         is_first = request.meta.get(keys.IDEMPOTENCY_FIRST) is not None
         try:
@@ -63,7 +64,7 @@ class KeyedCalls:
                 kept = StoredCall(call, "lost")
         except StoreUnusable as problem:
             # Without its key the call might be made twice.
-            self._traffic.once("state", str(problem), loud=True)
+            self._core.once("state", str(problem), loud=True)
             if is_first:
                 self._calls.refuse(request, failures.no_place_for_keys(request.tool))
             else:
@@ -78,8 +79,8 @@ class KeyedCalls:
         elif kept.state == "running":
             self._wait(request, claim)
         elif kept.state == "done" and kept.answer is not None:
-            answer = answers.in_era(kept.answer, self._traffic.session.era_of(request))
-            self._traffic.tell(with_id(answer, None, request.id))
+            answer = answers.in_era(kept.answer, self._core.session.era_of(request))
+            self._core.answer(request, with_id(answer, None, request.id))
             self._calls.ended(request, None, prevented=True)
         else:
             lost = failures.key_unfinished if kept.state == "lost" else failures.key_done
@@ -90,30 +91,32 @@ class KeyedCalls:
     def _wait(self, request: RelayedRequest, claim: str) -> None:
         """Another call with the key is running: its answer is waited for, but no longer than a call may take."""
         seconds = self._calls.deadlines.timeout_of(request)
-        left = None if seconds is None else request.began + seconds - self._traffic.clock.monotonic()
+        left = None if seconds is None else request.began + seconds - self._core.clock.monotonic()
         if left is not None and left <= 0:
             self._calls.end(request, failures.key_unfinished(request.tool), None)
         elif claim in self._joined or any(each.claim == claim for each in self._under_way()):
+            self._core.move(request, Event.JOIN)
             self._joined.setdefault(claim, []).append(request)
             if left is not None:
-                self._traffic.after(left, lambda: self._late(request, claim))
+                self._core.after(left, lambda: self._late(request, claim))
         else:
             # It runs behind another relay.
             request.run = None
-            self._traffic.after(_LOOK_AGAIN, lambda: self._calls.again(request))
+            self._core.move(request, Event.WAIT)
+            self._core.after(_LOOK_AGAIN, lambda: self._calls.again(request))
 
     def _late(self, request: RelayedRequest, claim: str) -> None:
-        if request in self._joined.get(claim, ()) and not request.cancelled:
+        if request.state is State.JOINED:
             self._joined[claim].remove(request)
             self._calls.end(request, failures.key_unfinished(request.tool), None)
 
     def _under_way(self) -> list[RelayedRequest]:
-        held = [each for each in self._traffic.held if isinstance(each, RelayedRequest)]
-        return [*self._traffic.pending.values(), *self._traffic.repeating, *self._traffic.unlisted, *held]
+        core = self._core
+        return [*core.pending.values(), *core.repeating, *core.unlisted, *core.queued]
 
     def keep_answer(self, request: RelayedRequest, frame: bytes, *, is_undone: bool) -> None:
         """Keep how a call with a key was answered, and tell all who waited for it."""
-        kept_keys, claim = self._traffic.options.keys, request.claim
+        kept_keys, claim = self._core.options.keys, request.claim
         if kept_keys is None or not claim:
             return
         request.claim = ""
@@ -128,26 +131,26 @@ class KeyedCalls:
             else:
                 kept_keys.finish(claim, _kept(frame, is_read=result is not None))
         except StoreUnusable as problem:
-            self._traffic.once("state", str(problem), loud=True)
+            self._core.once("state", str(problem), loud=True)
         for each in waiting:
-            if not each.cancelled:
+            if each.state is State.JOINED:
                 self._admit_joined(each, frame)
 
     def given_up(self, request: RelayedRequest) -> None:
         """The client has cancelled a call that was made: a server that heeds that will not answer."""
         if request.claim:
-            self._traffic.after(_LAST_WORD, lambda: self.keep_answer(request, b"", is_undone=False))
+            self._core.after(_LAST_WORD, lambda: self.keep_answer(request, b"", is_undone=False))
 
     def abandon(self) -> None:
         """Nothing will be answered any more: what has begun under a key is known as that to whoever asks for it."""
         self._joined.clear()
         for request in self._under_way():
-            was_sent = request.is_again or self._traffic.pending.get(request.key) is request
+            was_sent = request.is_again or request.state in (State.SENT, State.CANCELLED)
             self.keep_answer(request, b"", is_undone=not was_sent)
 
     def _admit_joined(self, request: RelayedRequest, frame: bytes) -> None:
         if frame:
-            self._traffic.tell(with_id(frame, None, request.id))
+            self._core.answer(request, with_id(frame, None, request.id))
             self._calls.ended(request, None, prevented=True)
         else:
             # The first one was given up before it was made.

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from .core import RelayCore
 from .messages import Message
 from .remembered_tools import same_tools
-from .request import RelayedRequest
 from .session import notification
-from .traffic import Traffic
 
 _TIMEOUT: Final = 5.0
 _PATIENCE: Final = 2.0
@@ -18,11 +17,9 @@ _PATIENCE: Final = 2.0
 class Lists:
     """Who asks a server for its tools."""
 
-    def __init__(self, traffic: Traffic) -> None:
-        self._traffic = traffic
+    def __init__(self, core: RelayCore) -> None:
+        self._core = core
         self._is_listing = False
-        self.admit: Callable[[RelayedRequest], None] = _nobody
-        """Who takes the calls that waited for the list."""
         self._is_renewing = False
         self._waiting: list[Callable[[], None]] = []
         """What goes on once the tools were listed anew."""
@@ -33,27 +30,27 @@ class Lists:
 
     def list(self, cursor: str | None = None) -> None:
         """Ask for the tools, unless somebody does already."""
-        if cursor is None and any(each.method == "tools/list" for each in self._traffic.pending.values()):
+        if cursor is None and any(each.method == "tools/list" for each in self._core.pending.values()):
             return
         if cursor is None and self._is_listing:
             return
         self._is_listing = True
-        asked = self._traffic.ask(
+        asked = self._core.ask(
             "tools/list", {"cursor": cursor} if cursor else None, lambda message: self._page(cursor, message)
         )
-        self._traffic.after(_TIMEOUT, lambda: self._unlisted_in_time(asked))
+        self._core.after(_TIMEOUT, lambda: self._unlisted_in_time(asked))
 
     def renew(self) -> None:
         """Ask a server that may be another one for what is known of the one before."""
         if not self._is_renewing:
-            self._is_renewing, known = True, self._traffic.listing.known
-            self._traffic.ask("tools/list", None, lambda message: self._compared(known, message))
+            self._is_renewing, known = True, self._core.listing.known
+            self._core.ask("tools/list", None, lambda message: self._compared(known, message))
 
     def renewed(self, then: Callable[[], None]) -> None:
         """Go on once the tools were listed anew, or after a while without."""
         self._waiting.append(then)
         self.renew()
-        self._traffic.after(_PATIENCE, lambda: self._unlisted_anew(then))
+        self._core.after(_PATIENCE, lambda: self._unlisted_anew(then))
 
     def _unlisted_anew(self, then: Callable[[], None]) -> None:
         if then in self._waiting:
@@ -64,28 +61,27 @@ class Lists:
     def _page(self, cursor: str | None, message: Message) -> None:
         self._is_listing = False
         if not isinstance(message.get("result"), Mapping):
-            self._traffic.listing.is_hopeless = True
-        elif (following := self._traffic.listing.page(cursor, message["result"])) is not None and following != cursor:
+            self._core.listing.is_hopeless = True
+        elif (following := self._core.listing.page(cursor, message["result"])) is not None and following != cursor:
             self.list(following)
             return
         self.listed()
 
     def _unlisted_in_time(self, asked: bytes) -> None:
-        if self._traffic.own.pop(asked, None) is not None:
+        if self._core.own.pop(asked, None) is not None:
             self._is_listing = False
-            self._traffic.listing.is_hopeless = True
+            self._core.listing.is_hopeless = True
             self.listed()
 
     def listed(self) -> None:
         """The tools are known, or will not be."""
-        if not (self._traffic.listing.is_fresh or self._traffic.listing.is_hopeless):
+        if not (self._core.listing.is_fresh or self._core.listing.is_hopeless):
             # The client read the first page only.
-            if self._traffic.unlisted:
+            if self._core.unlisted:
                 self.list()
             return
-        waiting, self._traffic.unlisted = self._traffic.unlisted, []
-        for request in waiting:
-            self.admit(request)
+        for request in list(self._core.unlisted):
+            self._core.calls.listed(request)
         renewed, self._waiting = self._waiting, []
         for then in renewed:
             then()
@@ -94,13 +90,9 @@ class Lists:
         """A new server may have other tools than the old one had."""
         self._is_renewing = False
         self._page(None, message)
-        if self._traffic.listing.is_fresh and not same_tools(known, self._traffic.listing.known):
-            tools = self._traffic.session.capabilities.get("tools")
-            self._traffic.listing.changed()
-            self._traffic.listing.is_fresh = True
+        if self._core.listing.is_fresh and not same_tools(known, self._core.listing.known):
+            tools = self._core.session.capabilities.get("tools")
+            self._core.listing.changed()
+            self._core.listing.is_fresh = True
             if isinstance(tools, Mapping) and tools.get("listChanged"):
-                self._traffic.tell(notification("notifications/tools/list_changed"))
-
-
-def _nobody(request: RelayedRequest) -> None:
-    """There is nobody yet."""
+                self._core.tell(notification("notifications/tools/list_changed"))

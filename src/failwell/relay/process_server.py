@@ -125,7 +125,7 @@ class ProcessServer:
         if self._warden is not None:
             self._warden.knows(child.pid)
         self._child, self._outlet = child, Outlet(child.stdin)
-        self._lines = Lines(self._runner.desk.options.longest)
+        self._lines = Lines(self._runner.protocol.options.longest)
         self._errors = Lines(_LONGEST_LINE)
         self._is_silent, self._ended_for = False, ""
         if not self._is_held:

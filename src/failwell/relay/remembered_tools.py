@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .messages import read_frame, with_id
+from .messages import with_id
 from .request import RelayedRequest
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ class RememberedTools:
         """Whether all tools are known, as far as the server told."""
         self.is_hopeless = False
         """Whether it does not tell."""
-        self.is_recalled = False
-        """Whether it is known from an earlier run only, and may be another one by now."""
         self.was_used = False
         """Whether a call was made since: that may have given the server other tools."""
         self.pages: dict[str, bytes] = {}
@@ -85,7 +83,7 @@ class RememberedTools:
         """Take one page of the tools in; the cursor of the next one."""
         following = self._add(cursor, result)
         if following is None:
-            self.is_recalled, self._taken_at, self.was_used = False, self._now(), False
+            self._taken_at, self.was_used = self._now(), False
         return self._take(following)
 
     def _add(self, cursor: object, result: Mapping[str, Any]) -> str | None:
@@ -104,15 +102,6 @@ class RememberedTools:
         if following is None:
             self.known, self._tools, self.is_fresh, self.is_hopeless = self._found, None, True, False
         return following
-
-    def recall(self, pages: Mapping[str, bytes]) -> None:
-        """Take in what was kept from an earlier run."""
-        self.pages, self.is_recalled = dict(pages), True
-        for page, frame in self.pages.items():
-            method, _, asked = page.partition(" ")
-            message = read_frame(frame)
-            if method == "tools/list" and isinstance(message, dict) and isinstance(message.get("result"), Mapping):
-                self._take(self._add((read_frame(asked.encode()) or {}).get("cursor"), message["result"]))
 
     def changed(self) -> None:
         """The server says that its tools are others by now. What is known of them is better than nothing."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from .messages import Message, key_of, params_of, with_id
+from .states import State
 
 if TYPE_CHECKING:
     from failwell.recovery import Run
@@ -27,6 +28,7 @@ class RelayedRequest:
     """Its id, as it can be looked up."""
     key: bytes
     """The id by which the server knows it."""
+    state: State = State.NEW
     run: Run | None = None
     """The attempts at it, if it is a call of a tool."""
     tool: str = ""
@@ -34,7 +36,6 @@ class RelayedRequest:
     """Whether it was made before, so that an answer to that may still come."""
     losses: int = 0
     """How many servers ended while they had it."""
-    cancelled: bool = False
     last: Any = None
     """What the latest attempt failed with, and the answer that said so."""
     answer: bytes | None = None

@@ -13,8 +13,8 @@ from threading import Thread
 from typing import TYPE_CHECKING, Final, Protocol
 
 from .actions import Action, Death, Note, Prepare, Quit, Start, StopServer, ToClient, ToServer
-from .desk import Desk
 from .frames import TooLong
+from .relay_protocol import RelayProtocol
 from .request import RelayedRequest
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ class Runner:
 
     def __init__(
         self,
-        desk: Desk,
+        protocol: RelayProtocol,
         client: ClientSide,
         connect: Callable[[Runner], ServerSide],
         *,
         counts: Counter[str] | None = None,
     ) -> None:
-        self.desk, self._client = desk, client
+        self.protocol, self._client = protocol, client
         self._counts: Counter[str] = Counter() if counts is None else counts
         self._loop = asyncio.get_running_loop()
         self._origin: Origin = ANY
@@ -104,14 +104,14 @@ class Runner:
         self.server = connect(self)
 
     def begin(self) -> None:
-        self._do(self.desk.begin())
+        self._do(self.protocol.begin())
 
     async def close(self, *, politely: bool = True) -> None:
         """End the server, and everything."""
         if self._timer is not None:
             self._timer.cancel()
         self.code = 0 if self.code is None else self.code
-        self.desk.abandon()
+        self.protocol.abandon()
         await self.server.close(politely=politely)
 
     # What the client's side tells
@@ -119,28 +119,28 @@ class Runner:
     def from_client(self, frames: Iterable[bytes | TooLong], trace: Mapping[str, str] | None = None) -> None:
         """Frames came from the client."""
         for frame in frames:
-            self._carry_out(self.desk.client(frame, trace))
+            self._carry_out(self.protocol.client(frame, trace))
         self.settle()
 
     def drain(self) -> None:
         """Let what is under way come to its end."""
         self._is_ending = True
-        self._do(self.desk.drain())
+        self._do(self.protocol.drain())
 
     # What the server's side tells
 
     def started(self) -> None:
-        self._do(self.desk.started())
+        self._do(self.protocol.started())
 
     def died(self, death: Death) -> None:
         self._counts["restarts"] += 1
-        self._do(self.desk.died(death))
+        self._do(self.protocol.died(death))
 
     def from_server(self, frames: Iterable[bytes | TooLong], origin: Origin = ANY) -> None:
         """Frames came from the server."""
         for frame in frames:
             self._origin = origin
-            self._carry_out(self.desk.server(frame))
+            self._carry_out(self.protocol.server(frame))
             self._origin = ANY
         self.settle()
 
@@ -149,7 +149,7 @@ class Runner:
         for line in lines:
             text = (line.head if isinstance(line, TooLong) else line).decode("utf-8", "replace").rstrip()
             if text:
-                self._client.log(Note(self.desk.hide(text), is_of_server=True))
+                self._client.log(Note(self.protocol.hide(text), is_of_server=True))
 
     def failed(
         self, key: bytes, error: ToolError, request: RelayedRequest | None = None, http: Http | None = None
@@ -157,12 +157,12 @@ class Runner:
         """A request came to nothing by itself; `http` is the answer that stood in its place."""
         if request is not None and http is not None:
             self._client.refused(request, http)
-        self._do(self.desk.failed(key, error))
+        self._do(self.protocol.failed(key, error))
 
     def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> None:
         """A request was refused since the session is gone."""
         self._counts["renewals"] += is_current
-        self._do(self.desk.forgotten(key, error, is_current=is_current))
+        self._do(self.protocol.forgotten(key, error, is_current=is_current))
 
     # What the protocol wants done
 
@@ -183,7 +183,7 @@ class Runner:
             elif isinstance(action, Start):
                 self.server.start()
             elif isinstance(action, Prepare):
-                Thread(target=self.desk.prepare, daemon=True).start()
+                Thread(target=self.protocol.prepare, daemon=True).start()
             elif isinstance(action, StopServer):
                 self.server.stop(action.why)
             elif isinstance(action, Quit):
@@ -200,7 +200,7 @@ class Runner:
         if self._client.is_full is not self._is_full:
             self._is_full = self._client.is_full
             self.server.hold_back(self._is_full)
-        if self.code is None and self._is_ending and self.desk.is_drained and not self._is_full:
+        if self.code is None and self._is_ending and self.protocol.is_drained and not self._is_full:
             self.quit(0)
         if self.code is None:
             self._wind()
@@ -216,7 +216,7 @@ class Runner:
 
     def _wind(self) -> None:
         """Wake up when something is due."""
-        due = self.desk.wakes_at
+        due = self.protocol.wakes_at
         if self._timer is not None:
             if due is not None and self._timer.when() <= due and not self._timer.cancelled():
                 return
@@ -225,4 +225,4 @@ class Runner:
 
     def _tick(self) -> None:
         self._timer = None
-        self._do(self.desk.tick())
+        self._do(self.protocol.tick())

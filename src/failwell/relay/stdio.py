@@ -13,11 +13,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from .actions import Note
-from .desk import Desk
 from .frames import Lines
 from .messages import last_frame
 from .process_server import Outlet
 from .processes import read_now
+from .relay_protocol import RelayProtocol
 from .runner import Origin, Runner, ServerSide
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ class StdioClient:
 
     def __init__(
         self,
-        desk: Desk,
+        protocol: RelayProtocol,
         connect: Callable[[Runner], ServerSide],
         *,
         log: Callable[[Note], None],
     ) -> None:
         self.log = log
         self._outlet = Outlet(1, self._written)
-        self._lines = Lines(desk.options.longest)
+        self._lines = Lines(protocol.options.longest)
         self._code: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._runner = Runner(desk, self, connect)
+        self._runner = Runner(protocol, self, connect)
 
     @property
     def is_full(self) -> bool:
@@ -112,13 +112,13 @@ class StdioClient:
 
 
 async def serve_stdio(
-    desk: Desk,
+    protocol: RelayProtocol,
     connect: Callable[[Runner], ServerSide],
     *,
     log: Callable[[Note], None],
 ) -> int:
     """Relay between standard input and output and a server, until one of them is gone; the exit code."""
-    return await StdioClient(desk, connect, log=log).serve()
+    return await StdioClient(protocol, connect, log=log).serve()
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:

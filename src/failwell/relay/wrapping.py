@@ -90,15 +90,15 @@ def wrap(wrapping: Wrapping) -> int:
     import asyncio
     import random
 
-    from .machine_clock import SystemClock
+    from .core import SystemClock
     from .processes import bury, take_in_orphans
 
     take_in_orphans()
-    from .desk import Desk
     from .process_server import ProcessServer
+    from .relay_protocol import RelayProtocol
     from .stdio import run, serve_stdio
 
-    desk = Desk(options, SystemClock(), random.random)
+    protocol = RelayProtocol(options, SystemClock(), random.random)
 
     def connect(runner: Runner) -> ProcessServer:
         server = ProcessServer(runner, wrapping.command, env, wrapping.cwd, mark=mark, warden=warden, child=child)
@@ -108,7 +108,7 @@ def wrap(wrapping: Wrapping) -> int:
 
     say = partial(_said, wrapping.loud, wrapping.log)
     try:
-        return run(serve_stdio(desk, connect, log=say))
+        return run(serve_stdio(protocol, connect, log=say))
     finally:
         end_orphans((warden.pid,))
         warden.dismiss()
@@ -215,8 +215,8 @@ def _over_http(wrapping: Wrapping) -> int:
 
     from failwell.packages import bring
 
-    from .desk import Desk
-    from .machine_clock import SystemClock
+    from .core import SystemClock
+    from .relay_protocol import RelayProtocol
     from .stdio import run, serve_stdio
 
     places, server = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server"))
@@ -232,7 +232,7 @@ def _over_http(wrapping: Wrapping) -> int:
     async def serve() -> int:
         async with places.http_client() as client:
             return await serve_stdio(
-                Desk(options, SystemClock(), random.random),
+                RelayProtocol(options, SystemClock(), random.random),
                 lambda runner: server.HttpServer(runner, address, client, told),
                 log=partial(_said, wrapping.loud, wrapping.log),
             )

@@ -1,1 +1,1 @@
-"""The relay where HTTP is on either side: what carries out what the desk says, in one event loop."""
+"""The relay where HTTP is on either side: what carries out what the protocol says, in one event loop."""

@@ -44,7 +44,7 @@ class RemoteServer:
 
 
 def http_client() -> httpx2.AsyncClient:
-    """The connections of a relay. How long an answer may take is for the desk to say."""
+    """The connections of a relay. How long an answer may take is for the protocol to say."""
     timeout = httpx2.Timeout(None, connect=10.0)
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=_MOST_UNUSED, keepalive_expiry=_EXPIRY)
     client = httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)

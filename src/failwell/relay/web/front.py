@@ -144,7 +144,7 @@ class Front:
             raise _Wrong(400, _PARSE_ERROR, "The body is no JSON.")
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise _Wrong(400, _INVALID_REQUEST, "The body must be a single JSON-RPC message.")
-        # One line for each message, as the desk knows them.
+        # One line for each message, as the protocol knows them.
         frame = frame.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
         if not frame.startswith(b"{") or b"\0" in frame[:4]:
             # In another encoding, or with a mark that says in which one.
@@ -233,7 +233,7 @@ class Front:
         self, visit: Visit, params: Mapping[str, Any], headers: Mapping[str, str], id: Any
     ) -> None:
         """What is repeated in headers has to be what stands in the body, or others would be told something else."""
-        listing = visit.runner.desk.listing
+        listing = visit.runner.protocol.listing
         if not listing.is_fresh and any(name.startswith(PARAM) for name in headers):
             await self._listed(visit, params, type(id))
         schema = schema_of(listing.known.get(str(params.get("name"))))
@@ -364,7 +364,7 @@ class Front:
         return visit
 
     def _over(self, visit: Visit) -> None:
-        self.is_broken = self.is_broken or visit.runner.desk.state == "failed"
+        self.is_broken = self.is_broken or visit.runner.protocol.state == "failed"
         for known in (self.visits, self.lanes):
             if known.get(visit.id) is visit:
                 del known[visit.id]

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.idempotency import LeasedKeys, shared_hold
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
-from failwell.relay.desk import Desk
+from failwell.relay.core import SystemClock
 from failwell.relay.failures import command_line
-from failwell.relay.machine_clock import SystemClock
 from failwell.relay.process_server import ProcessServer
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
+from failwell.relay.relay_protocol import RelayProtocol
 from failwell.relay.runner import Runner, ServerSide
 from failwell.relay.stdio import run, serve_stdio
 
@@ -133,9 +133,9 @@ class Relay:
             names=names,
             headers={**self.options.headers, **headers},
         )
-        desk = Desk(options, SystemClock(), random.random)
+        protocol = RelayProtocol(options, SystemClock(), random.random)
         return Runner(
-            desk,
+            protocol,
             visit,
             lambda runner: self._connect(runner, headers, names),
             counts=self.tally.counts,
@@ -152,7 +152,7 @@ class Relay:
 
     async def _health(self) -> tuple[int, str, bytes]:
         front = self.app()
-        states = [visit.runner.desk.state for visit in [*front.visits.values(), *front.lanes.values()]]
+        states = [visit.runner.protocol.state for visit in [*front.visits.values(), *front.lanes.values()]]
         told: dict[str, Any] = {"sessions": len(front.visits), "draining": front.is_draining}
         if self.address is not None:
             problem = await self._look_upstream()
@@ -200,7 +200,7 @@ class Relay:
         async def serve() -> int:
             try:
                 return await serve_stdio(
-                    Desk(replace(self.options, names=names), SystemClock(), random.random),
+                    RelayProtocol(replace(self.options, names=names), SystemClock(), random.random),
                     lambda runner: self._connect(runner, {}, names),
                     log=self._say,
                 )

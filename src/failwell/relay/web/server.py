@@ -178,7 +178,7 @@ class HttpServer:
             finally:
                 await response.aclose()
         except (httpx2.RequestError, httpx2.InvalidURL) as problem:
-            if self._runner.desk.awaits(key):
+            if self._runner.protocol.awaits(key):
                 self._runner.failed(key, self._failure(problem))
         finally:
             if self._posts.get(key) is asyncio.current_task():
@@ -212,7 +212,7 @@ class HttpServer:
     def _schema(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | None:
         if method != "tools/call":
             return None
-        return schema_of(self._runner.desk.listing.known.get(str(params.get("name"))))
+        return schema_of(self._runner.protocol.listing.known.get(str(params.get("name"))))
 
     # What is answered
 
@@ -235,13 +235,13 @@ class HttpServer:
             await self._streamed(response, key, origin, session)
         elif kind.startswith("application/json"):
             self._take(await self._body(response), key, origin, session)
-        if self._runner.desk.awaits(key) and not self._is_closed:
+        if self._runner.protocol.awaits(key) and not self._is_closed:
             words = f"The server answered {response.status_code}, and no answer will come."
             unread = kind.startswith(("application/json", "text/event-stream"))
             self._runner.failed(key, _unanswered("The answer broke off." if unread else words))
 
     async def _body(self, response: httpx2.Response) -> bytes | TooLong:
-        longest, size = self._runner.desk.options.longest, 0
+        longest, size = self._runner.protocol.options.longest, 0
         parts: list[bytes] = []
         async for part in response.aiter_bytes():
             size += len(part)
@@ -266,7 +266,7 @@ class HttpServer:
 
     async def _streamed(self, response: httpx2.Response, key: bytes, origin: Origin, session: str | None) -> None:
         """The events of one answer; a stream that breaks is resumed where the server says from where."""
-        events = EventReader(self._runner.desk.options.longest)
+        events = EventReader(self._runner.protocol.options.longest)
         last, pause, failures_in_row = "", _PAUSE, 0
         current = response
         while True:
@@ -278,7 +278,7 @@ class HttpServer:
                         if event.data:
                             failures_in_row = 0
                             self._take(frame_of(event), key, origin, session)
-                    if not self._runner.desk.awaits(key):
+                    if not self._runner.protocol.awaits(key):
                         await _to_the_end(parts)
                         return
             except httpx2.RequestError:
@@ -295,7 +295,7 @@ class HttpServer:
                 current = await self._send("GET", {**self._for_stream(self._session), LAST_EVENT: last})
             except httpx2.RequestError:
                 continue
-            events = EventReader(self._runner.desk.options.longest)
+            events = EventReader(self._runner.protocol.options.longest)
             if current.status_code != 200:
                 await current.aclose()
                 if current.status_code in (400, 404, 405):
@@ -360,7 +360,7 @@ class HttpServer:
                     if response.status_code in (401, 403, 405) or (response.is_success and "event-stream" not in kind):
                         return
                     if response.is_success:
-                        events = EventReader(self._runner.desk.options.longest)
+                        events = EventReader(self._runner.protocol.options.longest)
                         async for part in response.aiter_bytes():
                             tries = 0
                             for event in events.feed(part):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note
+from failwell.relay.core import OwnIds
 from failwell.relay.messages import (
     Message,
     key_of,
@@ -17,7 +18,6 @@ from failwell.relay.messages import (
     with_id,
     written,
 )
-from failwell.relay.own_ids import OwnIds
 from failwell.relay.runner import ANY, Origin, Runner
 from failwell.relay.session import notification
 
@@ -48,7 +48,7 @@ class Visit:
     ) -> None:
         self.id, self.owner, self.is_shared = id, owner, is_shared
         self.open: dict[bytes, Exchange] = {}
-        """The requests without an answer, by the ids that the desk knows them by."""
+        """The requests without an answer, by the ids that the protocol knows them by."""
         self.own = Exchange(most=limits.buffer)
         """The client's open stream."""
         self.is_attached = self.is_full = False
@@ -86,7 +86,7 @@ class Visit:
         return key, exchange
 
     def new_id(self, like: type) -> int | str:
-        """An id by which nothing is known to the desk."""
+        """An id by which nothing is known to the protocol."""
         return self._own_ids.new(like, self.open.__contains__)
 
     def says(self, frame: bytes) -> None:
@@ -106,7 +106,7 @@ class Visit:
         if is_open and is_cancelled and not self.is_over:
             self.runner.from_client([notification("notifications/cancelled", {"requestId": read_frame(key)})])
 
-    # What the desk tells
+    # What the protocol tells
 
     def send(self, frame: bytes, origin: Origin) -> None:
         key = large_success(frame)

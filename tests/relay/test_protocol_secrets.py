@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
+from playbook import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
 from failwell.model import ToolError
@@ -99,7 +99,7 @@ def test_what_a_server_behind_an_address_is_sent_is_masked_and_what_says_nothing
     if form == "result":
         table.server(result(1, words, is_error=True))
     elif form == "http":
-        table.do(table.desk.failed(b"1", ToolError(words, code="UNAUTHORIZED", details={"body": words})))
+        table.do(table.protocol.failed(b"1", ToolError(words, code="UNAUTHORIZED", details={"body": words})))
     else:
         table.server({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": words}})
     (told,) = table.frames

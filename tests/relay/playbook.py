@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from failwell.relay import Action, Death, Desk, Note, Quit, RelayOptions, Start, StopServer, ToClient, ToServer
+from failwell import ToolError
+from failwell.relay import Action, Death, Note, Quit, RelayOptions, RelayProtocol, Start, StopServer, ToClient, ToServer
 
 TOOLS: list[dict[str, Any]] = [
     {
@@ -61,14 +62,14 @@ class Table:
     def __init__(self, *, modern: bool = False, connected: bool = True, **options: Any) -> None:
         self.clock = Clock()
         self.options = RelayOptions(**{"command": "pay-server", **options})
-        self.desk = Desk(self.options, self.clock, lambda: 0.5)
+        self.protocol = RelayProtocol(self.options, self.clock, lambda: 0.5)
         self.modern = modern
         self.frames: list[bytes] = []
         self.sent: list[ToServer] = []
         self.notes: list[Note] = []
         self.starts = self.stops = 0
         self.quit: Quit | None = None
-        self.do(self.desk.begin())
+        self.do(self.protocol.begin())
         if connected:
             self.connect()
 
@@ -86,20 +87,28 @@ class Table:
                 self.stops += 1
             elif isinstance(action, Start):
                 self.starts += 1
-                self.do(self.desk.started())
+                self.do(self.protocol.started())
 
     def client(self, message: Any) -> None:
-        self.do(self.desk.client(message if isinstance(message, bytes) else frame(message)))
+        self.do(self.protocol.client(message if isinstance(message, bytes) else frame(message)))
 
     def server(self, message: Any) -> None:
-        self.do(self.desk.server(message if isinstance(message, bytes) else frame(message)))
+        self.do(self.protocol.server(message if isinstance(message, bytes) else frame(message)))
 
     def died(self, code: int | None = 3, errors: str = "boom\n", unwritten: tuple[object, ...] = ()) -> None:
-        self.do(self.desk.died(Death(code, errors, unwritten)))
+        self.do(self.protocol.died(Death(code, errors, unwritten)))
+
+    def lose(self) -> None:
+        """Every request that is with the server loses its connection."""
+        for each in [each for each in self.sent if each.request is not None]:
+            key = getattr(each.request, "key", b"")
+            if self.protocol.awaits(key):
+                error = ToolError("cut", code="UNAVAILABLE", origin="local", delivery="unanswered", effect="unknown")
+                self.do(self.protocol.failed(key, error))
 
     def passes(self, seconds: float) -> None:
         self.clock.seconds += seconds
-        self.do(self.desk.tick())
+        self.do(self.protocol.tick())
 
     def told(self) -> list[Any]:
         """What the client was told since the last look."""

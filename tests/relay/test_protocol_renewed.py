@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, result
+from playbook import TOOLS, Table, result
 
 ANOTHER = [TOOLS[0], {**TOOLS[1], "annotations": {"readOnlyHint": False}}]
 AWAY = "503 Service Unavailable: try again in 1 second."
@@ -113,9 +113,9 @@ def test_a_call_that_was_given_up_meanwhile_stays_given_up() -> None:
 
 def test_an_end_while_the_tools_are_listed_tells_what_is_known() -> None:
     table = failed_call()
-    table.do(table.desk.drain())
-    assert not table.desk.is_drained
-    table.do(table.desk.drain())
+    table.do(table.protocol.drain())
+    assert not table.protocol.is_drained
+    table.do(table.protocol.drain())
     (told,) = table.told()
     assert told["id"] == 1
     assert told["result"]["isError"] is True

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
 from hypothesis import given
 from hypothesis import strategies as st
+from playbook import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY
 from failwell.relay import Lines, TooLong
@@ -59,7 +59,7 @@ def test_a_large_list_of_tools_is_known_all_the_same(own: bool) -> None:
         table.client(asked)
     answer = frame({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": tools}})
     table.server(answer)
-    assert len(table.desk.listing.known) == 100
+    assert len(table.protocol.listing.known) == 100
     assert table.frames == ([] if own else [answer])
 
 
@@ -359,10 +359,10 @@ def test_a_line_without_end_takes_no_memory() -> None:
 def test_a_message_that_is_too_long_is_said_to_be() -> None:
     table = Table(longest=1000)
     table.client(table.request(1, "tools/call", {"name": "get_invoice", "arguments": {"invoice_id": "i"}}))
-    table.do(table.desk.server(TooLong(b'{"jsonrpc":"2.0","id":1,"result":{"content"', 50_000_000)))
+    table.do(table.protocol.server(TooLong(b'{"jsonrpc":"2.0","id":1,"result":{"content"', 50_000_000)))
     (told,) = table.told()
     assert "50 MB" in told["result"]["content"][0]["text"]
-    table.do(table.desk.client(TooLong(b'{"jsonrpc":"2.0","id":2,"method":"tools/call"', 9_000_000)))
+    table.do(table.protocol.client(TooLong(b'{"jsonrpc":"2.0","id":2,"method":"tools/call"', 9_000_000)))
     (told,) = table.told()
     assert (told["id"], told["error"]["message"]) == (
         2,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from desk_table import Table, result
+from playbook import Table, result
 
 from failwell.formats import META_KEY
 

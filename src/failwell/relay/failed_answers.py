@@ -4,41 +4,41 @@ and word of work in the background."""
 from __future__ import annotations
 
 from . import answers
+from .core import RelayCore
 from .messages import Message, holds_more, read_frame, written
 from .own_secrets import OwnSecrets
 from .request import RelayedRequest
-from .traffic import Traffic
 
 
 def passed(
-    traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message
+    core: RelayCore, request: RelayedRequest | None, frame: bytes, message: Message
 ) -> tuple[bytes, Message | None]:
     """Such a failure as it leaves, and its JSON: as the bytes that came where there is nothing to hide in it, and empty
     where it can neither be read nor be answered."""
     try:
-        made = _passed(traffic, request, frame, message)
+        made = _passed(core, request, frame, message)
     except Exception as problem:
         # Whatever a server sends, all else goes on.
-        traffic.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
+        core.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
         made = b"" if "method" in message else unread(message)
     return (frame, message) if made is frame else (made, read_frame(made))
 
 
-def _passed(traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message) -> bytes:
+def _passed(core: RelayCore, request: RelayedRequest | None, frame: bytes, message: Message) -> bytes:
     if len(frame) > answers.LARGE:
         message = answers.trimmed(message)
-    frame, message = without_secrets(traffic, request, frame, message)
+    frame, message = without_secrets(core, request, frame, message)
     return answers.passed(frame, message)
 
 
 def without_secrets(
-    traffic: Traffic, request: RelayedRequest | None, frame: bytes, message: Message
+    core: RelayCore, request: RelayedRequest | None, frame: bytes, message: Message
 ) -> tuple[bytes, Message]:
     """A failure without what the server was given as a secret, by us or by the caller, and without what nobody has read
     of it: the very same one where there is nothing of that in it."""
-    told = traffic.hidden(message)
+    told = core.hidden(message)
     run = request.run if request is not None else None
-    if run is not None and (sent := run.secrets_in(traffic.listing.tools)):
+    if run is not None and (sent := run.secrets_in(core.listing.tools)):
         told = OwnSecrets.sent(sent).masked(told)
     if told is message and not holds_more(frame, message):
         return frame, message

@@ -1,23 +1,41 @@
-"""What is under way between a client and a server, and the ways out: what all who stand at the desk share."""
+"""What the parts of the relay share: the requests that are open, what is due when, and the actions to carry out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .actions import Action, Note, RelayOptions, ToClient, ToServer
 from .messages import Message, key_of, number_of, with_id, written
-from .own_ids import OwnIds
 from .remembered_tools import RememberedTools
 from .request import RelayedRequest
 from .session import Session
-from .timers import Timers
+from .states import REQUEST, SERVER, Event, ServerChange, ServerState, State, Step
 
 if TYPE_CHECKING:
     from failwell.recovery import Watch
 
+    from .calls import Calls
+    from .lifecycle import Lifecycle
+    from .lists import Lists
     from .own_secrets import OwnSecrets, SentSecrets
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
 
 _MOST_HELD: Final = 10_000
 
@@ -31,12 +49,11 @@ class Question(NamedTuple):
     """When it was asked."""
 
 
-class Traffic:
-    """The requests of both sides that have no answer yet, and what is to be done next."""
+class RelayCore:
+    """One server, one client, and what is under way between them."""
 
-    def __init__(self, options: RelayOptions, clock: Watch) -> None:
-        self.options = options
-        self.clock = clock
+    def __init__(self, options: RelayOptions, clock: Watch, jitter: Callable[[], float]) -> None:
+        self.options, self.clock, self.jitter = options, clock, jitter
         self.session = Session()
         self.listing = RememberedTools(
             clock.monotonic,
@@ -45,7 +62,6 @@ class Traffic:
             writes=options.writes,
             unmarked=options.unmarked,
         )
-        self.timers = Timers()
         self.out: list[Action] = []
         self.pending: dict[bytes, RelayedRequest] = {}
         """Requests that are with the server, by the id it knows them by."""
@@ -56,13 +72,12 @@ class Traffic:
         self.unlisted: list[RelayedRequest] = []
         """Calls that wait for the list of the tools."""
         self.repeating: set[RelayedRequest] = set()
-        """Calls that wait for their time to be made again."""
+        """Requests that wait for their time to be sent again."""
         self.asked: dict[bytes, Question] = {}
         """What the server asks of the client, by the id the client knows it by."""
         self.stale: set[bytes] = set()
         """What a server that is gone asked of the client."""
-        self.state = "off"
-        """`off`, `starting`, `up`, `down`, `pausing` before it is started again, or `failed` if it never started."""
+        self.state = ServerState.OFF
         self.life: object = None
         """Another one for each server that was started."""
         self.has_answered = False
@@ -71,16 +86,79 @@ class Traffic:
         self.is_anew = False
         """Whether this server was started anew, and no answer has said so yet."""
         self.is_ending = False
-        self.wake: Callable[[], None] = _nothing
-        """See to it that there is a server."""
-        self.waiting: Callable[[RelayedRequest], None] = _nothing
-        """A call waits for the server to be there."""
         self.starts_at: float | None = None
         """When a server that ends again and again is started once more."""
-        self.sent: Callable[[RelayedRequest], None] = _nothing
-        """A call is with the server."""
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = count()
         self._own_ids = OwnIds()
         self._noticed: set[str] = set()
+
+    # The other parts
+
+    @cached_property
+    def lists(self) -> Lists:
+        from .lists import Lists
+
+        return Lists(self)
+
+    @cached_property
+    def lifecycle(self) -> Lifecycle:
+        from .lifecycle import Lifecycle
+
+        return Lifecycle(self)
+
+    @cached_property
+    def calls(self) -> Calls:
+        # With it comes all that is known about failures, and nearly all the time that a start would take.
+        from .calls import Calls
+
+        return Calls(self)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a tool was called."""
+        return "calls" in self.__dict__
+
+    # Where things are
+
+    def move(self, request: RelayedRequest, event: Event) -> Step:
+        """Something happens to a request: put it where it belongs now."""
+        step = REQUEST[request.state][event]
+        self._take_out(request)
+        request.state = step.to
+        if step.to is State.SENT:
+            self.pending[request.key] = request
+        elif step.to is State.QUEUED:
+            self.held.append(request)
+        elif step.to is State.LISTING:
+            self.unlisted.append(request)
+        elif step.to is State.WAITING:
+            self.repeating.add(request)
+        elif step.to is State.CANCELLED:
+            self.pending[request.key] = request
+        return step
+
+    def _take_out(self, request: RelayedRequest) -> None:
+        if request.state in (State.SENT, State.CANCELLED):
+            if self.pending.get(request.key) is request:
+                del self.pending[request.key]
+        elif request.state is State.QUEUED:
+            self.held.remove(request)
+        elif request.state is State.LISTING:
+            self.unlisted.remove(request)
+        elif request.state is State.WAITING:
+            self.repeating.discard(request)
+
+    def server(self, event: ServerChange) -> None:
+        """Something happens to the server."""
+        self.state = SERVER[self.state][event]
+
+    @property
+    def queued(self) -> list[RelayedRequest]:
+        """The requests that wait for the server to be there."""
+        return [each for each in self.held if isinstance(each, RelayedRequest)]
+
+    # What is secret
 
     @cached_property
     def command(self) -> str:
@@ -131,16 +209,41 @@ class Traffic:
         told: str = self._callers_words.masked(self.hidden(text))
         return told
 
+    # What is due when
+
+    def at(self, when: float, due: Callable[[], None]) -> None:
+        """Do something at a time. It is never taken back: what is no longer wanted does nothing."""
+        heapq.heappush(self._due, (when, next(self._count), due))
+
     def after(self, seconds: float, due: Callable[[], None]) -> None:
         """Do something later."""
-        self.timers.at(self.clock.monotonic() + seconds, due)
+        self.at(self.clock.monotonic() + seconds, due)
+
+    @property
+    def wakes_at(self) -> float | None:
+        return self._due[0][0] if self._due else None
+
+    def run_due(self) -> None:
+        """Do what is due by now."""
+        now, due = self.clock.monotonic(), []
+        while self._due and self._due[0][0] <= now:
+            due.append(heapq.heappop(self._due)[2])
+        for each in due:
+            each()
+
+    # What is sent
 
     def tell(self, frame: bytes) -> None:
         self.out.append(ToClient(frame))
 
+    def answer(self, request: RelayedRequest, frame: bytes) -> None:
+        """Tell the client what became of a request."""
+        self.tell(frame)
+        self.move(request, Event.END)
+
     def pass_on(self, frame: bytes) -> None:
         """Send something that nobody waits for to the server, now or when it is there."""
-        if self.state == "up":
+        if self.state is ServerState.UP:
             self.out.append(ToServer(frame))
         elif len(self.held) < _MOST_HELD and b'"notifications/initialized"' not in frame:
             self.held.append(frame)
@@ -182,12 +285,13 @@ class Traffic:
         return out
 
     def forward(self, request: RelayedRequest) -> None:
-        if self.state != "up":
+        """Send a request to the server, now or when it is there."""
+        if self.state is not ServerState.UP:
             if len(self.held) < _MOST_HELD:
-                self.held.append(request)
+                self.move(request, Event.QUEUE)
                 if request.is_call:
-                    self.waiting(request)
-            self.wake()
+                    self.calls.deadlines.limit_wait(request)
+            self.lifecycle.wake()
             return
         frame = request.frame
         key = request.own_key
@@ -195,15 +299,35 @@ class Traffic:
             id = self.new_id(type(request.id))
             key, frame = key_of(id), with_id(frame, request.message, id)
         request.key = key
-        self.pending[key] = request
+        self.move(request, Event.SEND)
         if request.run is not None:
             request.run.sending()
             request.ids.append(key)
         if request.is_call:
             self.listing.was_used = True
-            self.sent(request)
+            self.calls.deadlines.limit(request)
         self.out.append(ToServer(frame, request))
 
 
-def _nothing(*_: object) -> None:
-    """Nobody listens yet."""
+# High among the numbers that fit in 32 bits, where no client counts: most begin at 0.
+_LEAST: Final = 1_500_000_000
+_MOST: Final = 2**31 - 1
+
+
+class OwnIds:
+    """Ids that nobody else has given: from a random place on, so that those of two relays differ, too."""
+
+    def __init__(self) -> None:
+        self._nonce = os.urandom(4)
+        self._count = count(1)
+
+    def new(self, like: type | None, is_taken: Callable[[bytes], bool]) -> int | str:
+        """One of the kind that is in use: a text for texts, and otherwise a whole number, which any server takes."""
+        made: Iterator[int | str] = map(self._text if like is str else self._number, self._count)
+        return next(each for each in made if not is_taken(key_of(each)))
+
+    def _text(self, number: int) -> str:
+        return f"failwell-{self._nonce.hex()}-{number}"
+
+    def _number(self, number: int) -> int:
+        return _LEAST + (int.from_bytes(self._nonce) - number) % (_MOST - _LEAST)

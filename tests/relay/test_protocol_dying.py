@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
 from hypothesis import given
 from hypothesis import strategies as st
+from playbook import TOOLS, Table, frame, result
 
 from failwell.formats import META_KEY, keys
 from failwell.relay import Death, Quit
@@ -110,7 +110,7 @@ def test_a_call_that_may_have_had_an_effect_is_never_sent_twice(tools: list[str]
                         table.server(result(message["id"], "Error: 503 Service Unavailable", is_error=True))
                     elif event == "work":
                         table.server(result(message["id"], "ok"))
-            if event == "die" and table.desk.state in ("up", "starting"):
+            if event == "die" and table.protocol.state in ("up", "starting"):
                 table.died(1, "")
             table.passes(data.draw(st.sampled_from([0, 1, 40])))
         answered += [told["id"] for told in table.told() if "id" in told]
@@ -198,7 +198,7 @@ def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
 def test_what_a_server_said_when_it_was_started_is_not_why_it_ended(recent: str | None, told: str) -> None:
     table = Table()
     table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.do(table.desk.died(Death(3, "boot\n" + (recent or ""), recent=recent)))
+    table.do(table.protocol.died(Death(3, "boot\n" + (recent or ""), recent=recent)))
     assert told in table.told()[0]["result"]["content"][0]["text"]
 
 
@@ -243,7 +243,7 @@ def test_the_servers_own_meta_stays_beside_it(meta: dict[str, Any]) -> None:
 def test_a_server_that_the_relay_had_to_end_is_not_said_to_have_been_killed_by_somebody() -> None:
     table = Table()
     table.call(1, "pay_invoice", {"invoice_id": "i"})
-    table.do(table.desk.died(Death(-9, ended_for="its stdout closed, so the relay ended it")))
+    table.do(table.protocol.died(Death(-9, ended_for="its stdout closed, so the relay ended it")))
     assert "(the server stopped with its stdout closed, so the relay ended it; what" in table.frames[0].decode()
 
 
@@ -251,10 +251,10 @@ def test_who_ends_the_relay_twice_gets_what_is_under_way_told_as_it_is() -> None
     table = Table()
     table.call(1, "pay_invoice", {"invoice_id": "i"})
     table.client(table.request(2, "resources/read", {"uri": "a:b"}))
-    table.do(table.desk.drain())
+    table.do(table.protocol.drain())
     assert (table.told(), table.quit) == ([], None)
     table.call(3, "pay_invoice", {"invoice_id": "j"})
-    table.do(table.desk.drain())
+    table.do(table.protocol.drain())
     late, lost, other = table.told()
     assert [each["id"] for each in (late, lost, other)] == [3, 1, 2]
     assert [error_of(each)["effect"] for each in (late, lost)] == ["none", "unknown"]
@@ -362,7 +362,7 @@ def test_a_server_that_falls_again_and_again_is_started_less_and_less_often() ->
 def test_a_server_that_never_starts_says_why_in_one_line(death: Death, line: str) -> None:
     table = Table(connected=False)
     table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
-    table.do(table.desk.died(death))
+    table.do(table.protocol.died(death))
     assert table.told() == [{"jsonrpc": "2.0", "id": 0, "error": {"code": -32603, "message": line}}]
     assert table.quit is not None
     assert (table.quit.code, [note.line for note in table.notes]) == (2, [line])
@@ -371,14 +371,14 @@ def test_a_server_that_never_starts_says_why_in_one_line(death: Death, line: str
 @pytest.mark.parametrize("asked", [True, False])
 def test_a_client_that_asks_after_the_server_has_failed_to_start_is_told_why(asked: bool) -> None:
     table = Table(connected=False)
-    table.do(table.desk.died(Death(None, problem="there is no nodejs")))
+    table.do(table.protocol.died(Death(None, problem="there is no nodejs")))
     assert table.quit is None
     if asked:
         table.client(table.request(0, "initialize", {"protocolVersion": "2025-11-25"}))
         (told,) = table.told()
         assert told["error"]["message"] == "cannot start pay-server: there is no nodejs"
     else:
-        table.do(table.desk.drain())
+        table.do(table.protocol.drain())
     assert table.quit is not None
     assert table.quit.code == 2
     assert len(table.notes) == 1

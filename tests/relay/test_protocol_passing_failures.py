@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, frame, result
+from playbook import TOOLS, Table, frame, result
 
 from failwell.idempotency import KeysInMemory
 from failwell.model import ToolError
@@ -212,5 +212,5 @@ def test_the_kept_answer_of_a_call_that_was_given_up_has_no_secret_in_it() -> No
 def test_what_a_gateway_answers_to_what_is_no_call_leaves_without_what_must_not() -> None:
     table = Table(env=GIVEN, remote=True)
     table.client(table.request(1, "tasks/get", {"taskId": "1"}))
-    table.do(table.desk.failed(b"1", ToolError(WORDS, code="INTERNAL_ERROR", details={"body": WORDS})))
+    table.do(table.protocol.failed(b"1", ToolError(WORDS, code="INTERNAL_ERROR", details={"body": WORDS})))
     assert check(table)["error"]["message"] == SAFE

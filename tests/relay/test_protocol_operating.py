@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_table import Table, frame, result
+from playbook import Table, frame, result
 
 from failwell import ToolError
 from failwell.cli import main
@@ -396,7 +396,7 @@ def test_a_key_that_is_null_is_as_if_none_was_sent(modern: bool) -> None:
 
 def test_a_write_whose_key_is_null_is_not_made_again_for_a_server_that_knows_keys() -> None:
     table = Table(keys=KeysInMemory(), modern=True)
-    table.desk.session.announced = {"extensions": {META_KEY: {"idempotency": {"instance": "a"}}}}
+    table.protocol.session.announced = {"extensions": {META_KEY: {"idempotency": {"instance": "a"}}}}
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=NO_KEY)
     busy = result(1, "Busy.", is_error=True)
     busy["result"]["_meta"] = {META_KEY: ToolError("Busy.", code="UNAVAILABLE", effect="none").to_dict()}

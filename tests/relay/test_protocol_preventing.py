@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from desk_table import TOOLS, Table, result
+from playbook import TOOLS, Table, result
 
 from failwell.formats import META_KEY
 from failwell.recovery import Tools
@@ -236,7 +236,7 @@ def test_tools_are_listed_before_the_first_call_of_a_client_that_does_not() -> N
     assert second["params"] == {"cursor": "2"}
     table.server({"jsonrpc": "2.0", "id": second["id"], "result": {"tools": TOOLS[1:]}})
     assert [each["id"] for each in table.heard()] == [1]
-    assert list(table.desk.listing.known) == ["pay_invoice", "get_invoice"]
+    assert list(table.protocol.listing.known) == ["pay_invoice", "get_invoice"]
 
 
 def test_a_server_that_does_not_list_gets_its_calls_all_the_same() -> None:

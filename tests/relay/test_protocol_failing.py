@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from desk_table import Table, failing, frame, result
+from playbook import Table, failing, frame, result
 
 from failwell.formats import META_KEY, keys
 from failwell.relay import calls
