@@ -20,13 +20,14 @@ from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
 from failwell.server.served_call import Facts, ServedCall, taken
 
+from .shared import Twins
+
 Function = Callable[..., Awaitable[Any]]
 Answer = Callable[[CallToolResult], Any]
 """What a function gives its worker for a failure: it returns what is kept, or raises it."""
 
 # On a function: that its failures are read.
 _READS: Final = "__failwell_background__"
-_MOST_COMPONENTS: Final = 1_000
 # Nobody in particular asks: whoever started the task is not known to the worker.
 _NOBODY: Final = SimpleNamespace(client_params=None, client_capabilities=None)
 
@@ -108,21 +109,15 @@ def _refused(raised: BaseException, tool: Facts, arguments: Mapping[str, Any]) -
 def guard_tasks(server: Any, boundary: Boundary, answer: Answer, era: str) -> None:
     """Have what a server of FastMCP 3 or newer gives to its worker read its own failures."""
     original = server.get_tasks
-    made: dict[int, tuple[Any, Any]] = {}
-
-    async def get_tasks() -> list[Any]:
-        return [guarded(each) if hasattr(each, "fn") else each for each in await original()]
 
     def guarded(component: Any) -> Any:
-        known = made.get(id(component))
-        if known is None or known[0] is not component:
-            function = in_background(boundary, component, answer, era)
-            copy = component if function is None else component.model_copy(update={"fn": function})
-            if len(made) >= _MOST_COMPONENTS:
-                made.clear()
-            # The component is kept with its copy, so that nothing else can have its id.
-            known = made[id(component)] = (component, copy)
-        return known[1]
+        function = in_background(boundary, component, answer, era) if hasattr(component, "fn") else None
+        return component if function is None else component.model_copy(update={"fn": function})
+
+    twins = Twins(guarded)
+
+    async def get_tasks() -> list[Any]:
+        return [twins(each) for each in await original()]
 
     server.get_tasks = get_tasks
 

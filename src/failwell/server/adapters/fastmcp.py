@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
+from types import new_class
 from typing import Any, Final
 
 from fastmcp import FastMCP
@@ -22,10 +23,9 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
-from starlette.routing import Route
 
 from failwell.formats import MODERN_ERA, in_words
-from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, frames, is_same_tool, marks
+from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, is_same_tool, marks
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
 from failwell.redact import cited
@@ -59,8 +59,8 @@ from failwell.server.served_call import (
 
 from .background import guard_tasks
 from .mcp2 import requests, wrap_handlers
-from .shared import cause_of, is_check_of_arguments, is_refused_by_forwarding, settings
-from .wrong_messages import CheckedPosts, check_streams, worded
+from .shared import Twins, cause_of, is_check_of_arguments, named_like, settings, twin_of
+from .wrong_messages import check_http_app, check_streams, worded
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -75,24 +75,10 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     server.middleware.insert(0, _AnswersMiddleware(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
-    _check_messages(server, boundary)
-    guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
-
-
-def _check_messages(server: FastMCP[Any], boundary: Boundary) -> None:
-    """Have what is no request answered, on streams and over HTTP, and requests that no method takes."""
     check_streams(server._mcp_server, boundary)
     server._mcp_server.middleware.insert(0, worded(boundary))
-    original = server.http_app
-
-    def http_app(*args: Any, **kwargs: Any) -> Any:
-        app = original(*args, **kwargs)
-        for route in app.routes:
-            if isinstance(route, Route) and route.path == app.state.path and app.state.transport_type != "sse":
-                route.app = CheckedPosts(route.app, boundary)
-        return app
-
-    server.http_app = http_app  # type: ignore[method-assign]
+    check_http_app(server, boundary)
+    guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
 
 
 def behind(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -139,9 +125,6 @@ def _carried(exc: CarriedFailure) -> ToolError:
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
-_MOST_COMPONENTS: Final = 1_000
-
-
 class _Behind(Transform):
     """Gives out components that read their own failures."""
 
@@ -152,46 +135,32 @@ class _Behind(Transform):
         # the author has asked for something else.
         self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
-        self._made: dict[int, tuple[Any, Any]] = {}
+        self._tools = Twins(partial(self._guarded, _guarded_tool))
+        self._readable = Twins(partial(self._guarded, partial(_guarded_component, "_read")))
+        self._prompts = Twins(partial(self._guarded, partial(_guarded_component, "_render")))
 
     async def list_tools(self, tools: Sequence[Any]) -> Sequence[Any]:
         return [labelled(tool, said_of(getattr(tool, "fn", None))) for tool in tools]
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
-        tool = await call_next(name, version=version)
-        known = self._made.get(id(tool))
-        if known is not None and known[0] is tool:
-            return known[1]
-        return self._guarded(tool, _guarded_tool)
+        return self._tools(await call_next(name, version=version))
 
     async def get_resource(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
-        return self._guarded(await call_next(uri, version=version), _guarded_resource)
+        return self._readable(await call_next(uri, version=version))
 
     async def get_resource_template(self, uri: str, call_next: Any, *, version: Any = None) -> Any:
-        return self._guarded(await call_next(uri, version=version), _guarded_template)
+        return self._readable(await call_next(uri, version=version))
 
     async def get_prompt(self, name: str, call_next: Any, *, version: Any = None) -> Any:
-        return self._guarded(await call_next(name, version=version), _guarded_prompt)
+        return self._prompts(await call_next(name, version=version))
 
-    def _guarded(self, component: Any, make: Callable[[type], type]) -> Any:
+    def _guarded(self, make: Callable[[type], type], component: Any) -> Any:
         if component is None or "_failwell" in component.__dict__:
             return component
-        known = self._made.get(id(component))
-        if known is not None and known[0] is component:
-            return known[1]
-        inner = innermost(component)
-        mounted = getattr(inner, "_server", None)
+        mounted = getattr(innermost(component), "_server", None)
         if isinstance(mounted, FastMCP):
             behind(mounted, self.boundary)
-        copy = component.__copy__()
-        object.__setattr__(copy, "__class__", make(type(component)))
-        object.__setattr__(copy, "_failwell", self)
-        object.__setattr__(copy, "_failwell_inner", getattr(inner, "_original_name", None))
-        if len(self._made) >= _MOST_COMPONENTS:
-            self._made.clear()
-        # The component is kept with its copy, so that nothing else can have its id.
-        self._made[id(component)] = (component, copy)
-        return copy
+        return twin_of(component, make(type(component)), self)
 
 
 @cache
@@ -227,18 +196,15 @@ def _guarded_tool(kind: type) -> type:
                 if unknown and (call := current.get()) is not None:
                     note(call, unknown, _facts(self, arguments), options.extra)
                 return result
-            except RejectedArguments as exc:
-                torn = is_torn_down(exc)
-                rejected = _is_refused(self, exc)
-                failed = exc if rejected else exc.__cause__ or exc
             except BaseException as exc:
                 try:
                     failed = taken(exc)
                 except BaseException:
                     run_failed(self.name)
                     raise
-                torn = is_torn_down(exc)
-                rejected = _is_refused(self, exc)
+                torn, rejected = is_torn_down(exc), _is_refused(exc)
+                if isinstance(failed, RejectedArguments) and not rejected:
+                    failed = failed.__cause__ or failed
             if torn and boundary.reader.effects.nature(_facts(self, arguments)) is not Nature.READ:
                 left_open(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
@@ -247,8 +213,8 @@ def _guarded_tool(kind: type) -> type:
                 if not _stands_for(self):
                     failed = _passed_on(boundary, failed, _facts(self, arguments), arguments)
             elif not isinstance(failed, CarriedProtocolError):
-                if failed.__cause__ is not None and _is_frameworks_word(failed):
-                    failed = failed.__cause__
+                # FastMCP itself may have put something around it.
+                failed = failed if rejected else cause_of(failed)
                 failed = _carrier(mine, failed, _facts(self, arguments), arguments, rejected)
             run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
@@ -258,13 +224,13 @@ def _guarded_tool(kind: type) -> type:
                 return super().convert_result(raw_value)
             return converted(super().convert_result, raw_value)
 
-    return _named(GuardedTool, kind)
+    return named_like(GuardedTool, kind)
 
 
 def _to_leave_out(tool: Any, arguments: dict[str, Any], exc: BaseException) -> list[str]:
     """The arguments that a tool does not have, where FastMCP has refused the call. Not before that: a tool of an
     author's own may have more of them than its schema lists."""
-    if has_names(arguments, tool.parameters) or _is_group(tool) or not _is_refused(tool, exc):
+    if has_names(arguments, tool.parameters) or _is_group(tool) or not _is_refused(exc):
         return []
     return unknown_names(arguments, tool.parameters)
 
@@ -274,11 +240,9 @@ def _is_from_python() -> bool:
     return current.get() is None and fastmcp_request_ctx.get() is None
 
 
-def _is_refused(tool: Any, exc: BaseException) -> bool:
+def _is_refused(exc: BaseException) -> bool:
     """Whether FastMCP has refused the arguments of a call, before the tool began."""
-    if isinstance(exc, RejectedArguments):
-        return not is_torn_down(exc) and not _has_begun(tool, exc)
-    return isinstance(exc, TypeError) and is_refused_by_forwarding(exc) and not _has_begun(tool, exc)
+    return not is_torn_down(exc) and is_check_of_arguments(exc)
 
 
 def _returned(result: ToolResult) -> object:
@@ -287,30 +251,6 @@ def _returned(result: ToolResult) -> object:
     # What is no object is put into one.
     held = held["result"] if isinstance(held, dict) and held.keys() == {"result"} else held
     return text_of(_opened(result)) if held is None else held
-
-
-def _is_frameworks_word(exc: BaseException) -> bool:
-    """Whether FastMCP itself put something around what was raised: its mark on a pydantic error that is not about the
-    arguments, or its sentence about a service that a tool made from an API could not reach."""
-    if type(exc).__name__ == "_ToolBodyError":
-        return True
-    raised = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)][-1:]
-    return type(exc) is ValueError and any(name.startswith("fastmcp.") for name in raised)
-
-
-def _has_begun(tool: Any, exc: BaseException) -> bool:
-    """Whether arguments were rejected that the tool itself handed on: one that was made of another calls that one."""
-    code = code_of(getattr(tool, "fn", None))
-    return any(
-        trace.tb_frame.f_code is code and not str(trace.tb_frame.f_globals.get("__name__")).startswith("fastmcp.")
-        for trace in frames(exc)
-    )
-
-
-def _named(made: type, kind: type) -> type:
-    """Nobody should be able to tell the difference, least of all a span."""
-    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
-    return made
 
 
 def _is_group(tool: Any) -> bool:
@@ -376,57 +316,25 @@ def _era() -> str:
 
 
 @cache
-def _guarded_resource(kind: type) -> type:
-    class GuardedResource(kind):  # type: ignore[misc]
-        async def _read(self, *args: Any, **kwargs: Any) -> Any:
-            if _is_from_python():
-                return await super()._read(*args, **kwargs)
-            try:
-                return await super()._read(*args, **kwargs)
-            except BaseException as exc:
-                failed = taken(exc)
-            uri = str(self.uri)
-            raise self.__dict__["_failwell"].boundary.request_error(
-                failed, uri, {"uri": uri}, fastmcp_request_ctx.get()
-            )
+def _guarded_component(entry: str, kind: type) -> type:
+    """A kind of resource, template or prompt that reads its own failures. A template is told which URI to read."""
+    run = getattr(kind, entry)
 
-    return _named(GuardedResource, kind)
+    async def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_from_python():
+            return await run(self, *args, **kwargs)
+        is_prompt = entry == "_render"
+        place, what = ("name", self.name) if is_prompt else ("uri", str(args[0] if args else self.uri))
+        try:
+            if is_prompt and (missing := missing_arguments(self, args[0] if args else kwargs.get("arguments"))):
+                raise missing
+            return await run(self, *args, **kwargs)
+        except BaseException as exc:
+            failed = taken(exc)
+        boundary = self.__dict__["_failwell"].boundary
+        raise boundary.request_error(failed, what, {place: what}, fastmcp_request_ctx.get())
 
-
-@cache
-def _guarded_template(kind: type) -> type:
-    class GuardedTemplate(kind):  # type: ignore[misc]
-        async def _read(self, uri: str, *args: Any, **kwargs: Any) -> Any:
-            if _is_from_python():
-                return await super()._read(uri, *args, **kwargs)
-            try:
-                return await super()._read(uri, *args, **kwargs)
-            except BaseException as exc:
-                failed = taken(exc)
-            raise self.__dict__["_failwell"].boundary.request_error(
-                failed, uri, {"uri": uri}, fastmcp_request_ctx.get()
-            )
-
-    return _named(GuardedTemplate, kind)
-
-
-@cache
-def _guarded_prompt(kind: type) -> type:
-    class GuardedPrompt(kind):  # type: ignore[misc]
-        async def _render(self, arguments: dict[str, Any] | None = None, *args: Any, **kwargs: Any) -> Any:
-            if _is_from_python():
-                return await super()._render(arguments, *args, **kwargs)
-            try:
-                if missing := missing_arguments(self, arguments):
-                    raise missing
-                return await super()._render(arguments, *args, **kwargs)
-            except BaseException as exc:
-                failed = taken(exc)
-            raise self.__dict__["_failwell"].boundary.request_error(
-                failed, self.name, {"name": self.name}, fastmcp_request_ctx.get()
-            )
-
-    return _named(GuardedPrompt, kind)
+    return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: guarded})), kind)
 
 
 def _advertised(result: Any, boundary: Boundary) -> Any:
@@ -450,10 +358,8 @@ def _opened(result: Any) -> Any:
     whole = result.to_mcp_result()
     if isinstance(whole, CallToolResult):
         return whole
-    if isinstance(whole, tuple):
-        content, structured = whole
-        return CallToolResult(content=content, structured_content=structured)
-    return CallToolResult(content=whole)
+    content, structured = whole if isinstance(whole, tuple) else (whole, None)
+    return CallToolResult(content=content, structured_content=structured)
 
 
 class _ComponentCall(FrameworkCall):
@@ -527,34 +433,13 @@ class _AnswersMiddleware(Middleware):
 
     def __call__(self, context: Any, call_next: Any) -> Any:
         # Outermost of all hooks at once, and without building a chain of them for each call.
-        method = context.method
-        if method == "tools/call" and hasattr(context.message, "name"):
-            return self._call(context, call_next)
-        if method == "resources/read" and hasattr(context.message, "uri"):
-            uri = str(context.message.uri)
-            return self._requested(context, call_next, "resource", uri, {"uri": uri})
-        if method == "prompts/get" and hasattr(context.message, "name"):
-            name = context.message.name
-            return self._requested(context, call_next, "prompt", name, {"name": name})
-        return self._others(context, call_next)
-
-    async def _others(self, context: Any, call_next: Any) -> Any:
-        request, method = fastmcp_request_ctx.get(), context.method
-        if context.type != "request" or (request is not None and is_within(request._srctx)):
-            return await call_next(context)
-        try:
-            result = await call_next(context)
-            return _advertised(result, self.boundary) if method == "initialize" else result
-        except (ValidationError, NotFoundError, DisabledError):
-            # FastMCP's own words about the request.
-            raise
-        except BaseException as exc:
-            failed = taken(exc)
-        raise self.boundary.request_error(failed, str(context.method), {}, fastmcp_request_ctx.get())
-
-    def _call(self, context: Any, call_next: Any) -> Any:
         held = context.fastmcp_context
         request = held.request_context if held is not None else None
+        if context.method == "tools/call" and hasattr(context.message, "name"):
+            return self._call(context, call_next, request)
+        return self._requested(context, call_next, request)
+
+    def _call(self, context: Any, call_next: Any, request: Any) -> Any:
         # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
         if request is None or is_within(asked := request._srctx):
             return call_next(context)
@@ -566,28 +451,40 @@ class _AnswersMiddleware(Middleware):
         call.in_span = False
         return self.boundary.handle(call, _ComponentCall(self, call, context, call_next))
 
+    async def _requested(self, context: Any, call_next: Any, request: Any) -> Any:
+        message, method, bound = context.message, context.method, fastmcp_request_ctx.get()
+        place = {"resources/read": "uri", "prompts/get": "name"}.get(method)
+        what = None if place is None or not hasattr(message, place) else str(getattr(message, place))
+        asked = request if what is not None else bound
+        if context.type != "request" or (asked is None and what is not None):
+            return await call_next(context)
+        if asked is not None and is_within(asked._srctx):
+            return await call_next(context)
+        try:
+            result = await call_next(context)
+            return _advertised(result, self.boundary) if method == "initialize" else result
+        except (NotFoundError, DisabledError, ValidationError) as exc:
+            if what is None:
+                # FastMCP's own words about the request.
+                raise
+            failed: BaseException = exc
+            if not isinstance(exc, ValidationError):
+                failed = no_such("prompt" if place == "name" else "resource", what, await self._names(place))
+        except BaseException as exc:
+            failed = taken(exc)
+        about = {} if what is None or place is None else {place: what}
+        raise self.boundary.request_error(failed, what or str(method), about, bound)
+
     async def tool(self, name: str) -> Any:
         try:
             return await self.server.get_tool(name)
         except Exception:
             return None
 
-    async def _names(self, kind: str) -> list[str]:
+    async def _names(self, place: str | None) -> list[str]:
         try:
-            if kind == "prompt":
+            if place == "name":
                 return [each.name for each in await self.server.list_prompts(run_middleware=False)]
             return [str(each.uri) for each in await self.server.list_resources(run_middleware=False)]
         except Exception:
             return []
-
-    async def _requested(self, context: Any, call_next: Any, kind: str, what: str, about: dict[str, Any]) -> Any:
-        request = context.fastmcp_context.request_context if context.fastmcp_context is not None else None
-        if request is None or is_within(request._srctx):
-            return await call_next(context)
-        try:
-            return await call_next(context)
-        except (NotFoundError, DisabledError):
-            failed: BaseException = no_such(kind, what, await self._names(kind))
-        except BaseException as exc:
-            failed = taken(exc)
-        raise self.boundary.request_error(failed, what, about, fastmcp_request_ctx.get())

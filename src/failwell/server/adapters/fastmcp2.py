@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from fastmcp.exceptions import DisabledError, NotFoundError
-from starlette.routing import Mount, Route
 
 from failwell.model import ToolError, frames, unwrapped
 from failwell.schema import has_names, unknown_names
@@ -29,8 +28,8 @@ from failwell.server.served_call import (
 
 from .background import as_failure, in_background
 from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised
-from .shared import cause_of, is_check_of_arguments
-from .wrong_messages import CheckedPosts
+from .shared import cause_of, is_check_of_arguments, named_like
+from .wrong_messages import check_http_app
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -51,7 +50,7 @@ def install(server: Any, boundary: Boundary) -> None:
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server)
     _guard_tasks(server, boundary)
-    check_posts(server, boundary)
+    check_http_app(server, boundary)
 
 
 class FastMCPTools(FrameworkTools):
@@ -219,8 +218,7 @@ def _running_twin(kind: type) -> type:
             tool_ended(self.name)
             return result
 
-    Twin.__name__, Twin.__qualname__, Twin.__module__ = kind.__name__, kind.__qualname__, kind.__module__
-    return Twin
+    return named_like(Twin, kind)
 
 
 def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -249,17 +247,3 @@ def _is_of_function(exc: BaseException) -> bool:
     """Whether it came out of the function of a tool, and not of what FastMCP makes of that one's result."""
     _, *inner = frames(exc)
     return any(trace.tb_frame.f_globals is globals() for trace in inner)
-
-
-def check_posts(server: Any, boundary: Boundary) -> None:
-    """Have what is posted and is no request answered."""
-    original = server.http_app
-
-    def http_app(*args: Any, **kwargs: Any) -> Any:
-        app = original(*args, **kwargs)
-        for route in app.routes:
-            if isinstance(route, (Route, Mount)) and route.path == app.state.path:
-                route.app = CheckedPosts(route.app, boundary)
-        return app
-
-    server.http_app = http_app

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from fastmcp import FastMCP
 from fastmcp.server.transforms import Transform
@@ -18,8 +18,10 @@ from failwell.server.replies import converted
 from failwell.server.served_call import BrokenResult, current, error_returned, innermost, known_as, tool_ended
 
 from .background import as_failure, guard_tasks
-from .fastmcp2 import FastMCPTools, check_posts
+from .fastmcp2 import FastMCPTools
 from .mcp1 import LATEST, Named, data_in, install_on, run_raised
+from .shared import Twins, named_like, twin_of
+from .wrong_messages import check_http_app
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -41,7 +43,7 @@ def install(server: Any, boundary: Boundary) -> None:
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server, boundary)
     guard_tasks(server, boundary, as_failure, LATEST)
-    check_posts(server, boundary)
+    check_http_app(server, boundary)
 
 
 def _look_at_results(server: Any, boundary: Boundary) -> None:
@@ -71,38 +73,25 @@ class _Tools(FastMCPTools):
         return tool is not None
 
 
-_MOST_TOOLS: Final = 1_000
-
-
 class _Returned(Transform):
     """Gives out tools that look at what their function returned before it is made into a result."""
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
         self.checkers = Checkers()
-        self._made: dict[int, tuple[Any, Any]] = {}
+        self._twins = Twins(self._looked_at)
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
-        tool = await call_next(name, version=version)
-        known = self._made.get(id(tool))
-        if known is not None and known[0] is tool:
-            return known[1]
+        return self._twins(await call_next(name, version=version))
+
+    def _looked_at(self, tool: Any) -> Any:
         if tool is None or "_failwell" in tool.__dict__:
             return tool
-        inner = innermost(tool)
-        mounted = getattr(inner, "_server", None)
+        mounted = getattr(innermost(tool), "_server", None)
         if isinstance(mounted, FastMCP):
             _look_at_results(mounted, self.boundary)
-        copy = tool.__copy__()
         kind: type = type(tool)
-        object.__setattr__(copy, "__class__", (_handing_on if hasattr(tool, "_server") else _looking)(kind))
-        copy.__dict__["_failwell"] = self
-        copy.__dict__["_failwell_inner"] = getattr(inner, "_original_name", None)
-        if len(self._made) >= _MOST_TOOLS:
-            self._made.clear()
-        # The tool is kept with its copy, so that nothing else can have its id.
-        self._made[id(tool)] = (tool, copy)
-        return copy
+        return twin_of(tool, _handing_on(kind) if hasattr(tool, "_server") else _looking(kind), self)
 
 
 @cache
@@ -144,7 +133,7 @@ def _looking(kind: type) -> type:
             tool_ended(self.name)
             return converted(super().convert_result, value)
 
-    return _named(Looking, kind)
+    return named_like(Looking, kind)
 
 
 @cache
@@ -155,9 +144,4 @@ def _handing_on(kind: type) -> type:
         def _run(self, arguments: dict[str, Any], *given: Any, **options: Any) -> Any:
             return self._noted(super()._run(arguments, *given, **options))
 
-    return _named(HandingOn, kind)
-
-
-def _named(made: type, kind: type) -> type:
-    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
-    return made
+    return named_like(HandingOn, kind)

@@ -24,7 +24,7 @@ from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, published
 from failwell.server.extras import note
 from failwell.server.replies import converted
-from failwell.server.served_call import BrokenResult, Facts, ServedCall, current, runs_another, taken
+from failwell.server.served_call import BrokenResult, Facts, ServedCall, current, innermost, runs_another, taken
 
 # Whose exceptions stand for the one that they were raised over.
 _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
@@ -159,6 +159,42 @@ def _has_begun(way: Way) -> bool:
             return True
         is_running = is_running or module.startswith(_RUNNING)
     return False
+
+
+_MOST_COMPONENTS: Final = 1_000
+
+
+class Twins:
+    """What was made of each component of a server, once. The component is kept with it, so that nothing else can have
+    its id."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._made: dict[int, tuple[Any, Any]] = {}
+
+    def __call__(self, component: Any) -> Any:
+        known = self._made.get(id(component))
+        if known is None or known[0] is not component:
+            made = self._make(component)
+            if len(self._made) >= _MOST_COMPONENTS:
+                self._made.clear()
+            known = self._made[id(component)] = (component, made)
+        return known[1]
+
+
+def twin_of(component: Any, kind: type, owner: Any) -> Any:
+    """A copy of a component of FastMCP 3 or 4, of another class, with whom that finds, and the name further in."""
+    copy = component.__copy__()
+    object.__setattr__(copy, "__class__", kind)
+    copy.__dict__["_failwell"] = owner
+    copy.__dict__["_failwell_inner"] = getattr(innermost(component), "_original_name", None)
+    return copy
+
+
+def named_like(made: type, kind: type) -> type:
+    """Nobody should be able to tell the difference, least of all a span."""
+    made.__name__, made.__qualname__, made.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return made
 
 
 def settings(boundary: Boundary) -> dict[str, Any]:

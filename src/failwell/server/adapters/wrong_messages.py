@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
+from starlette.routing import Mount, Route
 
 from failwell.model import ToolError
 from failwell.sdk import (
@@ -249,6 +250,21 @@ class CheckedPosts:
         finally:
             if post.key is not None:
                 self._unanswered.discard(post.key)
+
+
+def check_http_app(server: Any, boundary: Boundary) -> None:
+    """Have what is posted to a FastMCP and is no request answered."""
+    original = server.http_app
+
+    def http_app(*args: Any, **kwargs: Any) -> Any:
+        app = original(*args, **kwargs)
+        for route in app.routes:
+            is_ours = isinstance(route, (Route, Mount)) and route.path == app.state.path
+            if is_ours and getattr(app.state, "transport_type", None) != "sse":
+                route.app = CheckedPosts(route.app, boundary)
+        return app
+
+    server.http_app = http_app
 
 
 class _Post:
