@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from . import reports as reports
 from .check_options import CheckOptions as CheckOptions
-from .checking import check
+from .checking import check as check
 from .checking import send as send
 from .comparison import Comparison as Comparison
 from .comparison import NoReport as NoReport
@@ -23,9 +23,10 @@ from .rules import CheckRule as CheckRule
 from .target import CheckTarget as CheckTarget
 from .target import absolute as absolute
 
-__all__ = ["check"]
+__all__: list[str] = []
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (
+    "check",
     "reports",
     "send",
     "Comparison",

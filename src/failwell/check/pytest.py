@@ -13,6 +13,7 @@ from .checking import check
 from .report_data import CheckReport
 from .target import CheckTarget
 
+__all__ = ["assert_fails_well"]
 _PATH: Final = "/mcp"
 
 

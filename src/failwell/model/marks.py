@@ -18,9 +18,9 @@ _strayed = 0
 
 
 class Marks:
-    """What one call of a tool has passed of the places its author marked."""
+    """The marked places that one call of a tool has passed."""
 
-    # Values of the class: there are marks for every call, and most calls change one or two of them.
+    # Defaults of the class: there are marks for every call, and most calls change one or two of them.
     finished: int = 0
     open: int = 0
     broken: int = 0
@@ -28,10 +28,9 @@ class Marks:
     undone: bool = False
     """Whether the last of the marked work was undone."""
     has_run: bool = False
-    """Whether the tool itself came to its end. What fails after that is somebody who stands around it."""
+    """Whether the tool itself came to its end: what fails after that is middleware."""
     runs: tuple[Effect | None, ...] = ()
-    """What may have been done by each run of the tool that failed in the same call, None where nobody says: somebody
-    around it may have run it again."""
+    """The effect of each failed run of the tool in the same call, since middleware may run it again."""
     said: str = ""
     """What the tool said in an error that it returned."""
     is_over: bool = False
@@ -81,8 +80,9 @@ def marked_effect(exc: BaseException) -> Effect | None:
     passed = marks.get()
     if passed is None:
         # Nobody has kept them. Where the exception came from says at least whether the first of them was reached.
-        return Effect.UNKNOWN if is_past_marks(exc) else None
-    if passed.effect is Effect.DONE and is_before_marks(exc):
+        return Effect.UNKNOWN if _is_past_marks(exc) else None
+    is_before = _marks_own_effects(exc) and not _is_past_marks(exc)
+    if passed.effect is Effect.DONE and is_before:
         # In another round of a loop.
         return Effect.PARTIAL
     if passed.effect is not None:
@@ -90,7 +90,7 @@ def marked_effect(exc: BaseException) -> Effect | None:
     if not passed.is_complete:
         return Effect.UNKNOWN
     # Not reached yet, or undone, by a tool that marks its effects: the rest of it has none, by its author's word.
-    is_none = marks_own_effects(exc) if passed.undone else is_before_marks(exc)
+    is_none = _marks_own_effects(exc) if passed.undone else is_before
     return Effect.NONE if is_none else None
 
 
@@ -179,36 +179,29 @@ def marks_effects(code: CodeType, names: Mapping[str, Any]) -> bool:
     return known or any(getattr(names.get(name), "effects", None) is effects for name in code.co_names)
 
 
-def marks_own_effects(exc: BaseException) -> bool:
+def _marks_own_effects(exc: BaseException) -> bool:
     """Whether the outermost function of an author's that an exception came out of marks its effects.
 
-    Where a function without marks called the one that has them, nobody says what that one did before; a decorator's
-    marks are about itself.
+    Where a function without marks called the one that has them, nobody says what that one did before. A decorator's
+    marks are about itself: it has called a function that it was made for.
     """
     own = [trace for trace in frames(exc) if not is_frameworks_module(trace.tb_frame.f_globals.get("__name__"))]
     if not own or not _marks(own[0]):
         return False
-    return not any(_is_around(trace, inner) for trace, inner in pairwise(own) if _marks(trace))
+    for trace, inner in pairwise(own):
+        frame, code = trace.tb_frame, inner.tb_frame.f_code
+        held = (frame.f_locals.get(name) for name in frame.f_code.co_freevars)
+        if _marks(trace) and any(getattr(each, "__code__", None) is code for each in held):
+            return False
+    return True
 
 
-def is_before_marks(exc: BaseException) -> bool:
-    """Whether such a function failed above its first mark, in the order of its code.
+def _is_past_marks(exc: BaseException) -> bool:
+    """Whether an exception came out of a function that says where its effects are, from that place or after it.
 
-    This takes the author's word that a function with one mark has marked all its effects: one that writes above the
-    first mark and fails there says that nothing was done. What stands below the mark, in another branch, says nothing:
-    there the place alone does not tell which branch was taken.
+    Of a function that failed above its first mark, in the order of its code, this takes the author's word that it has
+    marked all its effects. What stands below, in another branch, says nothing.
     """
-    return marks_own_effects(exc) and not is_past_marks(exc)
-
-
-def _is_around(trace: TracebackType, inner: TracebackType) -> bool:
-    """Whether a function has called one that it was made for, as a decorator's does: its marks are about itself."""
-    frame, code = trace.tb_frame, inner.tb_frame.f_code
-    return any(getattr(frame.f_locals.get(name), "__code__", None) is code for name in frame.f_code.co_freevars)
-
-
-def is_past_marks(exc: BaseException) -> bool:
-    """Whether an exception came out of a function that says where its effects are, from that place or after it."""
     return any(trace.tb_lasti >= _first_mark(trace.tb_frame.f_code) for trace in frames(exc) if _marks(trace))
 
 

@@ -44,18 +44,15 @@ class NeedsInput(Exception, NoData):
 
     def to_dict(self) -> dict[str, Json]:
         """The canonical JSON object."""
-        data: dict[str, Json] = {"failwell": CANONICAL_VERSION, "outcome": "needs_input", "message": self.message}
-        if self.fields:
-            data["fields"] = list(self.fields)
-        if self.reason:
-            data["reason"] = self.reason
-        if self.suggestions:
-            data["suggestions"] = {name: list(values) for name, values in self.suggestions.items()}
-        if self.options:
-            data["options"] = [option.to_dict() for option in self.options]
-        if self.notes:
-            data["notes"] = list(self.notes)
-        return data
+        given: dict[str, Json] = {
+            "fields": list(self.fields),
+            "reason": self.reason,
+            "suggestions": {name: list(values) for name, values in self.suggestions.items()},
+            "options": [option.to_dict() for option in self.options],
+            "notes": list(self.notes),
+        }
+        data = {"failwell": CANONICAL_VERSION, "outcome": "needs_input", "message": self.message}
+        return data | {name: value for name, value in given.items() if value}
 
     def to_error(self) -> ToolError:
         """The nearest failure, for formats and clients that know no questions."""
@@ -73,10 +70,7 @@ class NeedsInput(Exception, NoData):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, NeedsInput):
             return NotImplemented
-        mine, theirs = self.to_dict(), other.to_dict()
-        mine.pop("notes", None)
-        theirs.pop("notes", None)
-        return mine == theirs
+        return self.to_dict() | {"notes": None} == other.to_dict() | {"notes": None}
 
     def __hash__(self) -> int:
         return hash(self.message)
