@@ -7,15 +7,27 @@ held against a schema.
 from __future__ import annotations
 
 from .checked_call import LONGEST_NAME, MOST_READ, BrokenRule, CheckedCall, cut, step_of
+from .coercion import restraint
 from .mend import as_option
-from .names import has_names, restraint, unknown_names
-from .nodes import branches_of, known_names, open_ended, properties_of, step_into, value_at
+from .nodes import (
+    ANY,
+    REFERENCES,
+    Schema,
+    branches_of,
+    has_names,
+    known_names,
+    open_ended,
+    places,
+    properties_of,
+    resolve,
+    step_into,
+    unknown_names,
+    value_at,
+)
 from .problems import MOST_NAMES, NO_PROBLEMS, Problems, check, check_names, explain, invalid
 from .pydantic_errors import anchored, decoded, errors_of, loc_of, pydantic_problems
-from .refs import REFERENCES, Schema, resolve
 from .spelling import is_certain, nearest, normal, one_edit, ranked
 from .validator import BySchema, Checker, Checkers, fits
-from .walk import ANY, places
 
 # fmt: off
 __all__ = [

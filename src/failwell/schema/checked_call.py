@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from failwell.model import UNSET, Json, Patch, Path, apply_patch, plain, room_after, text
 
-from .refs import NOTHING, Schema
+from .nodes import NOTHING, Schema
 
 MOST_READ: Final = 500
 LONGEST_NAME: Final = 100

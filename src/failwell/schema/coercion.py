@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from failwell.model import snake
+
 from .checked_call import BrokenRule, CheckedCall
-from .names import restraint
 from .nodes import branches_of, types_of
 
 _LONGEST: Final = 20_000
@@ -58,3 +59,22 @@ def is_refused(broken: BrokenRule, call: CheckedCall, *, is_misspelt: bool) -> b
     types = [types_of(broken.node)] if broken.rule == "type" else map(types_of, branches_of(broken.node, call.schema))
     kinds = [*types]
     return all(kinds) and not any(_COERCED[name](broken.sent) for names in kinds for name in names)
+
+
+# What whoever sends an argument with one of these words in its name counts on: that nothing is done in earnest, that
+# less is done than without it, that something is done only when it is confirmed.
+_RESTRAINTS: Final = {
+    **dict.fromkeys(
+        "dry dryrun simulate simulation preview safe readonly test validate draft noop rollback".split(), "trial"
+    ),
+    **dict.fromkeys("limit max maximum only until before".split(), "less"),
+    **dict.fromkeys("confirm confirmed confirmation".split(), "confirmed"),
+}
+
+
+def restraint(name: str) -> str | None:
+    """Which restraint an argument of this name promises: `trial`, `less` or `confirmed`; None for any other.
+
+    A server that ignores such an argument does more than was asked for.
+    """
+    return next((kind for word in snake(name[:200]).split("_") if (kind := _RESTRAINTS.get(word))), None)

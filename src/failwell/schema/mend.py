@@ -14,9 +14,8 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Patch, Path, Unset, shown, text
 
 from .checked_call import LONGEST_NAME, BrokenRule, CheckedCall, cut
-from .names import restraint
-from .nodes import at, known_names, options_of, step_into, types_of, value_at
-from .refs import Schema
+from .coercion import restraint
+from .nodes import Schema, at, known_names, options_of, step_into, types_of, value_at
 from .spelling import LONGEST, is_certain, nearest
 from .validator import at_or_below, find_broken
 

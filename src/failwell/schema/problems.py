@@ -25,9 +25,19 @@ from failwell.model import (
 from .checked_call import LONGEST_NAME, LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
 from .coercion import is_refused
 from .mend import MOST_PROBLEMS, brought, mend
-from .names import has_names, unknown_names
-from .nodes import at, branches_of, known_names, open_ended, options_of, type_of, types_of, value_at
-from .refs import Schema
+from .nodes import (
+    Schema,
+    at,
+    branches_of,
+    has_names,
+    known_names,
+    open_ended,
+    options_of,
+    type_of,
+    types_of,
+    unknown_names,
+    value_at,
+)
 from .rule_table import RULES
 from .spelling import nearest
 from .validator import find_broken

@@ -11,9 +11,8 @@ from typing import Any, Final, NamedTuple
 from failwell.model import UNSET, Json, Path, plain
 
 from .checked_call import LONGEST_WORDS, MOST_READ, BrokenRule, CheckedCall, cut
-from .nodes import at, branches_of, options_of, step_into, tags_of, value_at
+from .nodes import DEEPEST, NOTHING, Schema, at, branches_of, options_of, step_into, tags_of, value_at
 from .problems import Problems, explain
-from .refs import DEEPEST, NOTHING, Schema
 from .rule_table import PYDANTIC, ErrorRow
 from .validator import choose
 

@@ -13,8 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from failwell.model import UNSET, Path, plain
 
 from .checked_call import MOST_READ, BrokenRule, CheckedCall, step_of
-from .nodes import discriminator, known_names, properties_of, step_into, tags_of, value_at
-from .refs import Schema, pointed, resolve
+from .nodes import Schema, discriminator, known_names, pointed, properties_of, resolve, step_into, tags_of, value_at
 from .rule_table import FORMATS, KEYWORDS, RULES
 
 T = TypeVar("T")
