@@ -26,17 +26,6 @@ from .target import absolute as absolute
 __all__: list[str] = []
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (
-    "check",
-    "reports",
-    "send",
-    "Comparison",
-    "NoReport",
-    "load_report",
-    "new_findings",
-    "absolute",
-    "CheckFinding",
-    "CheckRule",
-    "RULES",
-    "GROUPS",
-    *("CheckTarget", "CheckOptions", "CheckReport", "Waits"),
+    *("check", "send", "reports", "Comparison", "NoReport", "load_report", "new_findings", "absolute"),
+    *("CheckTarget", "CheckOptions", "CheckReport", "CheckFinding", "CheckRule", "RULES", "GROUPS", "Waits"),
 )
