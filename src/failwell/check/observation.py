@@ -151,12 +151,6 @@ class Observation:
             return False
         return bool(self.base.text.strip()) and may_refer(self.probe.argument or "")
 
-    @property
-    def says_absent(self) -> bool:
-        """Whether the answer says of the one thing that was asked for that it is not there."""
-        told = wording.says_not_there(self.text) or any(wording.denies(self.text, sent) for sent in self.probe.expects)
-        return self.names_nothing and told
-
     @cached_property
     def is_hopeless(self) -> bool:
         """Whether the same call can never work: it is wrong in itself, what it names is not there, or it says so."""

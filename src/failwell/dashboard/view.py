@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-TONES: Final = ("", "good", "fair", "poor", "soft")
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)

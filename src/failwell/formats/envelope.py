@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeGuard
 
-from failwell.model import Effect, Form, Json, ToolError, find, instant, positive, rfc3339, snake
+from failwell.model import Effect, Json, ToolError, find, instant, positive, rfc3339, snake
 
 from .crosswalk import ROWS, core_code, default_code
 from .wire import OBJECT, RESERVED, Format, Sign, brief, build, pretty, restore, whole
@@ -195,5 +195,4 @@ FORMAT: Final = Format(
     worded="label",
     terse=True,
     is_failure=True,
-    again=Form(flagged=True),
 )

@@ -415,5 +415,5 @@ FORMAT: Final = Format(
     worded="number",
     own_words=frozenset({"strategy"}),
     question={"number": -32602},
-    again=Form(ruled=frozenset({"RATE_LIMITED", "TIMEOUT", "DEVICE_UNREACHABLE"}), plans=True, first_delay=60.0),
+    again=Form(plans=True, first_delay=60.0),
 )

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import MAX_ITEMS, FieldError, Form, Json, Kind, Path, ToolError, compact
+from failwell.model import MAX_ITEMS, FieldError, Json, Kind, Path, ToolError, compact
 
 from .canonical import FIELDS, LISTS, list_fields
 from .wire import OBJECT, Format, Sign, build, kept_map
 
-MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:failwell:code:"
 _RENAMED: Final = frozenset({"failwell", "message", "title", "http_status", "fields"})
 
@@ -186,5 +185,4 @@ FORMAT: Final = Format(
     signs=(Sign(90, "title", load, is_whole=_is_ours), Sign(91, "detail", load, is_whole=_is_ours)),
     gate="markdown",
     whole=True,
-    again=Form(flagged=True),
 )

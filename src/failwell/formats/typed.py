@@ -91,5 +91,5 @@ FORMAT: Final = Format(
     own_words=frozenset({"recoverable"}),
     terse=True,
     room="data",
-    again=Form(ruled=frozenset({"TRANSIENT"}), final=True),
+    again=Form(final=True),
 )

@@ -161,5 +161,5 @@ FORMAT: Final = Format(
     room="details",
     dress=_dress,
     # Contract 001 says of what is not retryable that the user has to act, without exception.
-    again=Form(flagged=True, asks=True),
+    again=Form(asks=True),
 )

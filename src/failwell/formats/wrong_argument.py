@@ -106,14 +106,6 @@ def reason(problem: FieldError) -> str:
     return f"{name}: {problem.message}" if problem.message else f"{name} is not valid"
 
 
-def quotes_message(problem: FieldError) -> bool:
-    """Whether the words about an argument are those of whoever found it wrong, and none of our own."""
-    if not problem.message or strange_names(problem) or is_missing(problem) or _likeliest_first(problem):
-        return False
-    need = _need(problem, [])
-    return need is None or len(need) > _LONGEST_NEED
-
-
 def placeholder(problem: FieldError) -> Json:
     """What stands in the next call where nobody knows the value: a word that says what belongs there, or the only thing
     that may stand there.

@@ -27,10 +27,6 @@ from .tool_error import ToolError
 class Form:
     """What counts as the peer's own word in a form. One that says nothing leaves everything to the error."""
 
-    flagged: bool = False
-    """Whether a flag that says that the call may be made again is the form's own, not carried beside it."""
-    ruled: frozenset[str] = frozenset()
-    """The codes that the contract itself has repeated, so that they need no flag."""
     final: bool = False
     """Whether the form says `recoverable`, and no means that it is in vain."""
     asks: bool = False

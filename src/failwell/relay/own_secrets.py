@@ -11,7 +11,7 @@ from typing import Any, Final
 from failwell.model import ToolError
 from failwell.redact import DEFAULT, MASK, Secrets, forms_of, without_values
 
-from .given_secrets import NO_SCHEMA, WORDS, in_address, in_command, in_header, in_variables, is_known, told_words
+from .given_secrets import WORDS, in_address, in_command, in_header, in_variables, is_known, told_words
 
 _SHORTEST_SENT: Final = 4
 _MOST_SENT: Final = 200
@@ -152,17 +152,6 @@ class SentSecrets:
         self._arguments: dict[str, Secrets] = {}
         self._values: dict[str, None] = {}
         self._known: OwnSecrets | None = OwnSecrets(())
-
-    def hear(self, message: Any) -> None:
-        """Learn from a message: a list of tools, or a call of one."""
-        result, params = (message.get("result"), message.get("params")) if isinstance(message, dict) else (None, None)
-        listed = result.get("tools") if isinstance(result, dict) else None
-        for tool in listed if isinstance(listed, list) else ():
-            if isinstance(tool, dict) and len(self._arguments) < _MOST_TOOLS:
-                self._arguments[str(tool.get("name"))] = Secrets.of(tool.get("inputSchema"))
-        if isinstance(params, dict) and message.get("method") == "tools/call":
-            known = self._arguments.get(str(params.get("name")), NO_SCHEMA)
-            self.learn(known.values(params.get("arguments") or {}))
 
     def learn(self, values: Iterable[str]) -> None:
         for value in filter(self._is_kept, values):
