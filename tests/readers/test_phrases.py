@@ -82,7 +82,6 @@ def error(text: str, **known: Any) -> fw.ToolError:
         ("ACME_API_KEY environment variable is not set", "NOT_CONFIGURED"),
         ("Command not allowed: sudo ls", "FORBIDDEN"),
         ("Only SELECT queries are allowed", "FORBIDDEN"),
-        ("Negative numbers are not allowed", "VALIDATION_ERROR"),
         ("title is required", "MISSING_REQUIRED_FIELD"),
         ("Either 'a' or 'b' must be provided", "MISSING_REQUIRED_FIELD"),
         ("Unknown mode 'z'. Use one of: a, b", "VALIDATION_ERROR"),

@@ -1,4 +1,4 @@
-"""What is wrong with a manifest, and what differs between two of them."""
+"""What is wrong with a manifest, what differs between two of them, and a table for documentation."""
 
 from __future__ import annotations
 
@@ -23,40 +23,32 @@ BOUND: Final[Mapping[str, str]] = {"policy_": "workflow"}
 
 def problems(manifest: Manifest) -> list[str]:
     """The rules of contract 003 that tie flags, profiles and codes together, where they are broken."""
-    rules = (*_RULES, *_SOCIAL) if is_social(manifest.tools) else _RULES
-    found = [f"{tool.name}: {wrong}" for tool in manifest.tools for rule in rules for wrong in rule(tool)]
+    social = is_social(manifest.tools)
+    found = [f"{tool.name}: {wrong}" for tool in manifest.tools for wrong in _problems(tool, social)]
     names = [tool.name for tool in manifest.tools]
-    if names != sorted(names):
-        found.append("The tools are not sorted by name.")
-    return found
+    return found if names == sorted(names) else [*found, "The tools are not sorted by name."]
 
 
-def _flags(tool: ToolEntry) -> Iterable[str]:
-    codes = {snake(code) for code in tool.possible_error_codes}
-    for flag in sorted(tool.requires & NEEDED.keys()):
-        for code in NEEDED[flag]:
-            if code not in codes:
-                yield f"requires_{flag} without the code {code}"
-
-
-def _profiles(tool: ToolEntry) -> Iterable[str]:
-    for prefix, profile in BOUND.items():
-        bound = [code for code in tool.possible_error_codes if snake(code).startswith(prefix)]
-        if bound and tool.profiles and profile not in tool.profiles:
-            yield f"{', '.join(bound)} can be sent only in the {profile} profile"
-
-
-def _hints(tool: ToolEntry) -> Iterable[str]:
+def _problems(tool: ToolEntry, social: bool) -> Iterable[str]:
     if tool.mutation and tool.annotations.get("readOnlyHint"):
         yield "is a mutation, but has readOnlyHint"
     if not tool.mutation and tool.annotations.get("destructiveHint"):
         yield "is no mutation, but has destructiveHint"
-
-
-def _codes(tool: ToolEntry) -> Iterable[str]:
-    unknown = [code for code in tool.possible_error_codes if find(code) is None]
-    if unknown:
+    if not social:
+        return
+    codes = {snake(code) for code in tool.possible_error_codes}
+    for flag in sorted(tool.requires & NEEDED.keys()):
+        yield from (f"requires_{flag} without the code {code}" for code in NEEDED[flag] if code not in codes)
+    for prefix, profile in BOUND.items():
+        bound = [code for code in tool.possible_error_codes if snake(code).startswith(prefix)]
+        if bound and tool.profiles and profile not in tool.profiles:
+            yield f"{', '.join(bound)} can be sent only in the {profile} profile"
+    if unknown := [code for code in tool.possible_error_codes if find(code) is None]:
         yield f"{', '.join(unknown)} in no catalogue"
+    if not tool.profiles:
+        yield "is in no profile"
+    if tool.mutation and not tool.requires & {"x_client", "db"}:
+        yield "is a mutation, but needs nothing that could be changed (requires_x_client, requires_db)"
 
 
 def is_social(tools: Iterable[ToolEntry]) -> bool:
@@ -69,17 +61,6 @@ def needs(codes: Iterable[str]) -> frozenset[str]:
     """The dependencies without which a tool could not fail with these codes of contract 003."""
     known = [info.name for code in codes if (info := find(snake(code), exact=True)) and info.catalog == "social"]
     return frozenset(flag for prefix, flag in _SPEAKS_OF.items() if any(name.startswith(prefix) for name in known))
-
-
-def _places(tool: ToolEntry) -> Iterable[str]:
-    if not tool.profiles:
-        yield "is in no profile"
-    if tool.mutation and not tool.requires & {"x_client", "db"}:
-        yield "is a mutation, but needs nothing that could be changed (requires_x_client, requires_db)"
-
-
-_RULES: Final = (_hints,)
-_SOCIAL: Final = (_flags, _profiles, _codes, _places)
 
 
 def differences(old: Manifest, new: Manifest) -> list[str]:
@@ -100,14 +81,14 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
 
 def _change(before: object, after: object) -> str:
     if isinstance(before, list) and isinstance(after, list):
-        gone = [f"-{each}" for each in before if each not in after]
-        come = [f"+{each}" for each in after if each not in before]
-        return " ".join([*gone, *come]) or "are in another order"
-    return f"was {_shown(before)}, is {_shown(after)}"
-
-
-def _shown(value: object) -> str:
-    return "absent" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        changes = [f"-{each}" for each in before if each not in after] + [
+            f"+{each}" for each in after if each not in before
+        ]
+        return " ".join(changes) or "are in another order"
+    was, now = (
+        "absent" if each is None else str(each).lower() if isinstance(each, bool) else each for each in (before, after)
+    )
+    return f"was {was}, is {now}"
 
 
 def markdown(manifest: Manifest) -> str:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from failwell.formats import GATES
 from failwell.model import upper_snake
@@ -58,13 +57,14 @@ def _entry(
     listed: ListedTool, source: ServerTools, seen: Iterable[str] | None, rows: set[str]
 ) -> tuple[ToolEntry, list[str], list[str]]:
     tool, said = listed.tool, listed.said
-    found = {code for function in listed.functions for code in codes_in(function, source.table)} | set(listed.ruled)
-    declared = set(said.codes)
-    sources = {"declared": declared, "in the source": found, "seen": set(seen or ()) - set(COMMON)}
-    codes = (declared or found) | sources["seen"] | set(listed.ruled)
-    hints = _hints(tool.annotations)
+    ruled = set(listed.ruled)
+    found = {code for function in listed.functions for code in codes_in(function, source.table)} | ruled
+    declared, observed = set(said.codes), set(seen or ()) - _COMMON
+    codes = (declared or found) | observed | ruled
+    shown = {} if tool.annotations is None else tool.annotations.model_dump(by_alias=True, exclude_none=True)
+    hints = {name: shown[name] for name in HINTS if isinstance(shown.get(name), bool)}
     mutation = said.mutation if said.mutation is not None else not hints.get("readOnlyHint", False)
-    gated = gate_of(tool.input_schema, {}, is_own=source.format == "v1") is not None
+    gated = gate_of(tool.input_schema, {}) is not None
     entry = ToolEntry(
         name=tool.name,
         category=said.category or ("write" if mutation else "read"),
@@ -76,37 +76,23 @@ def _entry(
         annotations=hints,
         formats=GATES if gated else (source.format,) if source.format is not None else (),
     )
-    sources["in a row of the table"] = rows
-    # Reading does not find everything, so that only a tool that was watched can be said never to fail so.
-    watched = seen is not None and bool(listed.functions)
-    return entry, *_disagreements(tool.name, sources, set(listed.ruled), watched)
-
-
-def _disagreements(
-    name: str, sources: Mapping[str, set[str]], ruled: set[str], watched: bool
-) -> tuple[list[str], list[str]]:
-    """What one source knows and the declaration does not, and what is declared and found nowhere."""
-    declared = {upper_snake(code) for code in sources["declared"]}
     if not declared:
-        return [], []
-    undeclared, notes = [], []
-    for where in ("in the source", "seen"):
-        missing = sorted(code for code in sources[where] - ruled if upper_snake(code) not in declared | _COMMON)
-        undeclared += [f"{name}: {code} is {where}, but not declared" for code in missing]
-    if watched:
-        # Which exceptions reach a row of the author's own table is not to be seen in the source.
-        found = (code for where in ("in the source", "seen", "in a row of the table") for code in sources[where])
-        known = {upper_snake(code) for code in found}
-        idle = sorted(code for code in sources["declared"] if upper_snake(code) not in known | _COMMON)
-        notes = [f"{name}: {code} is declared, but neither in the source nor seen" for code in idle]
-    return undeclared, notes
-
-
-def _hints(annotations: Any) -> dict[str, bool]:
-    if annotations is None:
-        return {}
-    said = annotations.model_dump(by_alias=True, exclude_none=True)
-    return {name: said[name] for name in HINTS if isinstance(said.get(name), bool)}
+        return entry, [], []
+    known = {upper_snake(code) for code in declared} | _COMMON
+    undeclared = [
+        f"{tool.name}: {code} is {where}, but not declared"
+        for where, codes in (("in the source", found - ruled), ("seen", observed - ruled))
+        for code in sorted(codes)
+        if upper_snake(code) not in known
+    ]
+    notes: list[str] = []
+    # Reading does not find everything, so that only a tool that was watched can be said never to fail so; and which
+    # exceptions reach a row of the author's own table is not to be seen in the source.
+    if seen is not None and listed.functions:
+        known = {upper_snake(code) for code in found | observed | rows} | _COMMON
+        idle = sorted(code for code in declared if upper_snake(code) not in known)
+        notes = [f"{tool.name}: {code} is declared, but neither in the source nor seen" for code in idle]
+    return entry, undeclared, notes
 
 
 class Recorder:

@@ -49,8 +49,7 @@ _MESSAGES: Final = (
 )
 _CODES: Final = ("code", "errorcode", "type", "errortype", "name", "error", "reason")
 # Outside of an error the other names may be of anything.
-_SURE_CODES: Final = frozenset({"code", "errorcode", "errortype", "error"})
-_ERROR_NAME: Final = pattern(r"^[A-Z][A-Z0-9]*_[A-Z0-9_]+$|(?:Error|Exception|Fault|Failure)$")
+_SURE_CODES: Final = ("code", "errorcode", "errortype", "error")
 _STATUSES: Final = ("status", "statuscode", "httpstatus", "code")
 _FLAGS: Final = ("success", "ok", "succeeded")
 _FAILED: Final = frozenset({"error", "fail", "failed", "failure", "err"})
@@ -156,10 +155,9 @@ def names_in(layers: list[Layer]) -> list[str]:
     return [
         value.strip()
         for depth, layer in enumerate(layers)
-        for key in _CODES
+        for key in (_CODES if depth else _SURE_CODES)
         # A sentence is no name.
         if isinstance(value := layer.get(key), str) and len(value) <= 80 and " " not in value.strip()
-        if depth or key in _SURE_CODES or _ERROR_NAME.search(value)
     ]
 
 

@@ -99,8 +99,7 @@ _PHRASES: Final = (
         found .. install; not configured|initialized; spawn .. enoent|eacces; environment variable|variables not
         """,
     ),
-    # What a rule about values does not allow is no lack of rights.
-    ("VALIDATION_ERROR", "<value> not allowed|permitted; additional properties"),
+    ("VALIDATION_ERROR", "additional properties"),
     (
         "FORBIDDEN",
         """
@@ -241,16 +240,12 @@ _PHRASES: Final = (
 )
 
 _THINGS: Final = """
-    argument param parameter field property option input key value flag attribute identifier variable operator operation
-    action mode type format unit function keyword command language encoding enum level setting timeout filter sort order
-    date range query expression pattern index length size json kind category status state style stage scheme protocol
-    algorithm locale currency combination
+    argument param parameter field property option input key value attribute identifier variable operation mode type
+    format kind category status scheme date range
 """.split()
 _CLASSES: Final = {
     "<any>": [r"[^ .^$]+"],
-    "<thing>": [*_THINGS, *(f"{word}s" for word in _THINGS), "properties", "categories", "queries"],
-    "<value>": """property properties value values character characters argument arguments parameter parameters key keys
-        field fields null empty string strings type number numbers""".split(),
+    "<thing>": [*_THINGS, *(f"{word}s" for word in _THINGS), "properties", "categories"],
     "<secret>": "apikey apikeys token tokens credential credentials password passwords secret secrets".split(),
     "<bad>": "unknown unrecognized unexpected unsupported invalid illegal bad extra".split(),
 }
@@ -271,8 +266,7 @@ _ERROR_NAME: Final = pattern(
 _VALUES: Final = pattern(
     r"(?<!\w)'[^'\n]{0,200}'(?!\w)|\"[^\"\n]{0,300}\"|`[^`\n]{0,200}`|(?i:https?)://[^\s'\"<>)]{1,500}"
 )
-# What to install belongs to what was not found.
-_SENTENCE: Final = pattern(r"[.!?]\s+(?!(?:Please )?[Ii]nstall\b)(?=[A-Z'\"`\[(])|\n")
+_SENTENCE: Final = pattern(r"[.!?]\s+(?=[A-Z'\"`\[(])|\n")
 _LONGEST: Final = 3_000
 _MOST_WORDS: Final = 250
 

@@ -41,6 +41,9 @@ _NOTHING_LEFT: Final = "The tool crashed."
 class _Trace(NamedTuple):
     """How a language writes a trace."""
 
+    sign: Pattern[str]
+    """By this it is told in one look that a text is such a trace."""
+
     frames: Pattern[str]
     """Lines that are no words of anybody: where it was, and what stands above and below that."""
 
@@ -48,17 +51,23 @@ class _Trace(NamedTuple):
     """What stands before and after the words in the line that says what happened."""
 
 
-def _row(*frames: str, around: str = "") -> _Trace:
-    lines = "|".join(frames)
-    return _Trace(pattern(rf"^(?:{lines})[ \t\r]*$", MULTILINE), pattern(around, MULTILINE) if around else None)
+def _row(sign: str, *frames: str, around: str = "") -> _Trace:
+    return _Trace(
+        pattern(sign),
+        pattern(rf"^(?:{'|'.join(frames)})[ \t\r]*$", MULTILINE),
+        pattern(around, MULTILINE) if around else None,
+    )
 
 
 _REST: Final = r"[^\n]{0,2000}"
 _BEFORE_AT: Final = r"(?:\t{1,4}|[ \t]{2,12})"
 _PLACE: Final = r"[^\s:()]{1,300}"
+_GO_LINE: Final = r"[ \t]{1,8}[^\s:]{1,300}\.(?:go|s):\d{1,7}" + _REST
 
-_TRACES: Final = {
-    "Node, Java and .NET": _row(
+_TRACES: Final = (
+    # Node, Java and .NET
+    _row(
+        rf"\n{_BEFORE_AT}at (?:async )?[^\n]{{1,2000}}(?=\n|$)",
         rf"{_BEFORE_AT}at (?:async )?{_REST}",
         rf"(?:Caused by|[ \t]{{0,12}}Suppressed): {_REST}",
         r"[ \t]{0,12}\.\.\. \d{1,6} (?:more|common frames omitted)",
@@ -66,14 +75,16 @@ _TRACES: Final = {
         r"Node\.js v[\d.]{1,20}",
         around=r"^Exception in thread \"[^\"\n]{0,200}\" ",
     ),
-    "Go": _row(
+    # Go
+    _row(
+        r"goroutine \d{1,9} \[|\n\t\S{1,300}\.go:\d{1,7} \+0x",
         r"goroutine \d{1,9} \[[^\]\n]{0,200}\]:",
-        rf"[^\s(]{_REST}\)\n[ \t]{{1,8}}[^\s:]{{1,300}}\.(?:go|s):\d{{1,7}}{_REST}",
-        rf"created by {_REST}\n[ \t]{{1,8}}[^\s:]{{1,300}}\.(?:go|s):\d{{1,7}}{_REST}",
-        rf"[ \t]{{1,8}}[^\s:]{{1,300}}\.(?:go|s):\d{{1,7}}{_REST}",
+        rf"[^\s(]{_REST}\)\n{_GO_LINE}|created by {_REST}\n{_GO_LINE}|{_GO_LINE}",
         rf"\[signal SIG{_REST}|exit status \d{{1,3}}",
     ),
-    "Rust": _row(
+    # Rust
+    _row(
+        r"' (?:\(\d{1,9}\) )?panicked at |stack backtrace:",
         r"stack backtrace:",
         rf"[ \t]{{1,8}}\d{{1,4}}: {{1,8}}\S{_REST}",
         rf"[ \t]{{4,20}}at \S{_REST}",
@@ -81,75 +92,72 @@ _TRACES: Final = {
         around=rf"^thread '[^'\n]{{0,200}}' (?:\(\d{{1,9}}\) )?panicked at (?:{_PLACE}:\d{{1,7}}:\d{{1,7}}:\s|')"
         rf"|', {_PLACE}\.rs:\d{{1,7}}:\d{{1,7}}$",
     ),
-    "PHP": _row(
+    # PHP
+    _row(
+        r"\n(?:PHP )?[ \t]{0,4}#?\d{1,4}\.? (?:\{main\}|\S{1,300}\(\d{1,7}\): )|Stack trace:\s| in \S{1,300}\.php:\d",
         r"(?:PHP )?Stack trace:",
         rf"(?:PHP )?[ \t]{{0,4}}#?\d{{1,4}}\.? "
         rf"(?:\{{main\}}|\[internal function\]: {_REST}|\S{{1,300}}\(\d{{1,7}}\): {_REST})",
         r"[ \t]{0,4}thrown in \S{1,300} on line \d{1,7}",
         around=r"^(?:PHP )?Fatal error: {1,3}(?:Uncaught )?| in \S{1,300}\.php(?::\d{1,7}| on line \d{1,7})(?=$|[.\s])",
     ),
-    "Ruby": _row(
+    # Ruby
+    _row(
+        r"\S:\d{1,7}:in [`']",
         rf"[ \t]{{0,8}}(?:\d{{1,4}}: )?(?:from )?\S{{1,300}}:\d{{1,7}}:in [`']{_REST}'",
         r"Traceback \(most recent call last\):",
         around=r"^\S{1,300}:\d{1,7}:in [`'][^'\n]{1,200}': ",
     ),
-    "Perl": _row(
+    # Perl
+    _row(
+        r" at \S{1,300}\.(?:p[lm]|t|cgi) line \d|\n[ \t]{1,8}[^\n]{1,2000} called at \S{1,300} line \d",
         rf"[ \t]{{1,8}}{_REST} called at \S{{1,300}} line \d{{1,7}}\.?",
         around=r" at \S{1,300}\.(?:p[lm]|t|cgi) line \d{1,7}(?:, <\w{1,40}> (?:line|chunk) \d{1,9})?\.?",
     ),
-    "Elixir and Erlang": _row(
+    # Elixir and Erlang
+    _row(
+        r"\n[ \t]{2,8}(?:\([^()\n]{1,80}\) )?[^\s:]{1,300}\.(?:exs?|erl):\d{1,7}: ",
         rf"[ \t]{{2,8}}(?:\([^()\n]{{1,80}}\) )?[^\s:]{{1,300}}\.(?:exs?|erl):\d{{1,7}}: {_REST}",
     ),
-    "R": _row(
+    # R
+    _row(
+        r"(?:^|\n)(?:Error in [\w.:$]{1,100}\([^\n]{0,300}\) ?:\s|Calls: [^\n]{0,300}->|Traceback:\n)"
+        r"| at \S{1,300}\.[rR]#\d",
         rf"Calls: {_REST}|Traceback:",
         rf"[ \t]{{0,4}}\d{{1,4}}[:.] {_REST}(?: at \S{{1,300}}#\d{{1,7}}|\))",
         r"Execution halted|In addition: Warning messages?:",
         around=r"(?<=^Error) in [\w.:$]{1,100}\([^\n]{0,300}\) ?(?=:\s)",
     ),
-    "Dart": _row(rf"#\d{{1,4}} {{2,8}}{_REST}\([^()\n]{{1,300}}\)"),
-    "Haskell": _row(
+    # Dart
+    _row(r"\n#\d{1,4} {2,8}[^\n]{1,2000}\([^()\n]{1,300}:\d{1,7}", rf"#\d{{1,4}} {{2,8}}{_REST}\([^()\n]{{1,300}}\)"),
+    # Haskell
+    _row(
+        r"CallStack (?:\(from HasCallStack\)|backtrace):\n",
         r"(?:Has)?CallStack (?:\(from HasCallStack\)|backtrace):",
         rf"[ \t]{{2,8}}\S{{1,200}}, called at {_REST}",
     ),
-    "C and C++": _row(
+    # C and C++
+    _row(
+        r"(?:^|\n)[ \t]{0,8}#\d{1,4} {1,4}0x[0-9a-fA-F]{1,16} in \S|\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]",
         rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}0x[0-9a-fA-F]{{1,16}} in {_REST}",
         rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}[^\n(]{{1,300}}\({_REST}\) (?:at|from) \S{{1,300}}",
         r"[^\s(]{1,300}\([^()\n]{0,300}\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]",
     ),
-    "Swift": _row(
+    # Swift
+    _row(
+        r"\n\d{1,4} {1,8}\S{1,200}[ \t]{1,60}0x[0-9a-fA-F]{4,16} [^\n]{1,2000} \+ \d|\.swift(?::|, line )\d",
         rf"\d{{1,4}} {{1,8}}\S{{1,200}}[ \t]{{1,60}}0x[0-9a-fA-F]{{4,16}} {_REST}",
         rf"\d{{1,4}} {{1,8}}(?:\[[\w, ]{{1,40}}\] )?0x[0-9a-fA-F]{{4,16}} {_REST}",
         r"(?:Current stack trace|Stack dump):",
         around=r": file \S{1,300}\.swift, line \d{1,7}$"
         r"|^\S{1,300}\.swift:\d{1,7}: (?=Fatal error|Assertion|Precondition)",
     ),
-    "Lua": _row(r"stack traceback:", rf"\t(?:\[C\]|[^\s:]{{1,300}}:\d{{1,7}}): (?:in|\?){_REST}|\t\[C\]: \?"),
-}
-# By these it is told in one look that a text is a trace, and of which language.
-_SIGNS: Final = {
-    "Node, Java and .NET": pattern(rf"\n{_BEFORE_AT}at (?:async )?[^\n]{{1,2000}}(?=\n|$)"),
-    "Go": pattern(r"goroutine \d{1,9} \[|\n\t\S{1,300}\.go:\d{1,7} \+0x"),
-    "Rust": pattern(r"' (?:\(\d{1,9}\) )?panicked at |stack backtrace:"),
-    "PHP": pattern(
-        r"\n(?:PHP )?[ \t]{0,4}#?\d{1,4}\.? (?:\{main\}|\S{1,300}\(\d{1,7}\): )|Stack trace:\s| in \S{1,300}\.php:\d"
+    # Lua
+    _row(
+        r"stack traceback:\n",
+        rf"stack traceback:|\t(?:\[C\]|[^\s:]{{1,300}}:\d{{1,7}}): (?:in|\?){_REST}|\t\[C\]: \?",
     ),
-    "Ruby": pattern(r"\S:\d{1,7}:in [`']"),
-    "Perl": pattern(r" at \S{1,300}\.(?:p[lm]|t|cgi) line \d|\n[ \t]{1,8}[^\n]{1,2000} called at \S{1,300} line \d"),
-    "Elixir and Erlang": pattern(r"\n[ \t]{2,8}(?:\([^()\n]{1,80}\) )?[^\s:]{1,300}\.(?:exs?|erl):\d{1,7}: "),
-    "R": pattern(
-        r"(?:^|\n)(?:Error in [\w.:$]{1,100}\([^\n]{0,300}\) ?:\s|Calls: [^\n]{0,300}->|Traceback:\n)"
-        r"| at \S{1,300}\.[rR]#\d"
-    ),
-    "Dart": pattern(r"\n#\d{1,4} {2,8}[^\n]{1,2000}\([^()\n]{1,300}:\d{1,7}"),
-    "Haskell": pattern(r"CallStack (?:\(from HasCallStack\)|backtrace):\n"),
-    "C and C++": pattern(
-        r"(?:^|\n)[ \t]{0,8}#\d{1,4} {1,4}0x[0-9a-fA-F]{1,16} in \S|\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]"
-    ),
-    "Swift": pattern(
-        r"\n\d{1,4} {1,8}\S{1,200}[ \t]{1,60}0x[0-9a-fA-F]{4,16} [^\n]{1,2000} \+ \d|\.swift(?::|, line )\d"
-    ),
-    "Lua": pattern(r"stack traceback:\n"),
-}
+)
 # Frames that stand in one line with the words, where somebody put the lines of a trace into one. One that names only a
 # file may be about the caller's own; several in a row, and those with the root of a file system, are of no one else.
 _NAME: Final = r"(?:async |new )?[^\s()]{1,200}(?: \[as [^\]\n]{1,100}\])?"
@@ -189,9 +197,9 @@ def trace_line(text: str) -> str | None:
         told = _ungrouped(text) if _GROUP in text else text
         if lines := _LAST.findall(told):
             return str(lines[-1])
-    for language, sign in _SIGNS.items():
-        if sign.search(told):
-            told = _without(_TRACES[language], told)
+    for trace in _TRACES:
+        if trace.sign.search(told):
+            told = _without(trace, told)
     told = _IN_LINE.sub("", told) if _PLACED.search(told) else told
     return None if told == text else told.strip() or _NOTHING_LEFT
 
@@ -210,9 +218,9 @@ def without_frames(text: str) -> str:
     text = seen
     told = _PYTHON_FRAMES.sub("\n", _ungrouped(text) if _GROUP in text else text)
     told = _FLAT.sub(lambda flat: _of_flat(flat[0]), told)
-    for language, sign in _SIGNS.items():
-        if sign.search(told):
-            told = _TRACES[language].frames.sub(_FRAME, told)
+    for trace in _TRACES:
+        if trace.sign.search(told):
+            told = trace.frames.sub(_FRAME, told)
     told = _IN_LINE.sub("", told) if _PLACED.search(told) else told
     return said if told == text else told.replace(f"{_FRAME}\r\n", "").replace(f"{_FRAME}\n", "").replace(_FRAME, "")
 

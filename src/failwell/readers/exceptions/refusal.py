@@ -11,7 +11,7 @@ import inspect
 from dis import get_instructions, opmap
 from functools import lru_cache
 from itertools import islice
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from types import CodeType, TracebackType
 from typing import Any, Final
 
@@ -157,30 +157,7 @@ def plain_function(function: Any) -> Any:
         return None
 
 
-@lru_cache(maxsize=1024)
 def is_local(file: str) -> bool:
     """Whether a file is neither of the standard library nor of an installed package."""
     # Modules that Python has built in have no file: `<frozen os>`.
-    if file.startswith((*_library(), "<frozen ")) or not _INSTALLED.isdisjoint(PurePath(file).parts):
-        return False
-    return not _is_installed_beside(file)
-
-
-def _is_installed_beside(file: str) -> bool:
-    """Whether an installer has put the file where it is, in a folder that is not called as such folders are: functions
-    in the cloud have their libraries beside their own code."""
-    try:
-        folders = [folder for folder in Path(file).parents if next(folder.glob("*.dist-info"), None) is not None]
-        return any(Path(file).relative_to(folder).parts[0] in _installed_in(folder) for folder in folders)
-    except (OSError, ValueError):
-        return False
-
-
-@lru_cache(maxsize=64)
-def _installed_in(folder: Path) -> frozenset[str]:
-    """The names at the top of a folder that belong to distributions installed there. What an editable install of the
-    author's own project leaves behind lists no modules."""
-    names: set[str] = set()
-    for record in folder.glob("*.dist-info/RECORD"):
-        names.update(line.partition("/")[0].partition(",")[0] for line in record.read_text("utf-8", "replace").split())
-    return frozenset(names)
+    return not file.startswith((*_library(), "<frozen ")) and _INSTALLED.isdisjoint(PurePath(file).parts)
