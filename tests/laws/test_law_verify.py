@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from strategies import texts, values
 
 from failwell.model import HANDS_OUT, NOUNS, WRITES, Action, nature_of_name, words_of
-from failwell.readers.hints.verify import Checks, find_check
+from failwell.readers.verify import Checks, find_check
 
 READS = "get list read show describe fetch view lookup retrieve count find search".split()
 THINGS = "invoice invoices order orders".split()

@@ -11,7 +11,8 @@ import pytest
 
 import failwell as fw
 from failwell.formats import to_wire
-from failwell.readers import STATUSES, classify, code_for, from_http, retry_after
+from failwell.readers import classify, from_http
+from failwell.readers.http import STATUSES, code_for, retry_after
 
 
 def typed(status: int, *rest: Any, **more: Any) -> dict[str, Any]:

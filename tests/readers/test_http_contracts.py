@@ -10,7 +10,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats import to_wire
-from failwell.readers import code_for
+from failwell.readers.http import code_for
 
 ROOT = Path(__file__).parents[2]
 CASES = json.loads((ROOT / "tests/data/typed-as-run.json").read_text(encoding="utf-8"))

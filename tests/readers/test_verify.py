@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from failwell.model import Action
-from failwell.readers.hints.verify import Checks, find_check
+from failwell.readers.verify import Checks, find_check
 
 READ = {"readOnlyHint": True}
 

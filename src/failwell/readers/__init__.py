@@ -12,7 +12,6 @@ from .batch import partial_failure
 from .exceptions.exception_table import (
     DEFAULT,
     SHIPPED,
-    Row,
     Table,
     broken,
     classify,
@@ -21,17 +20,16 @@ from .exceptions.exception_table import (
     operation,
     wrap,
 )
-from .http import STATUSES, body_message, code_for, from_http, retry_after
+from .http import body_message, from_http
 
 if TYPE_CHECKING:
     from .client_errors import BAD_ANSWER, Http, lost_session, of_post
     from .error_text import from_text
     from .exceptions.builtin import timed_out
-    from .exceptions.chain import attribute, chain, leaves, named, said, shorten_text
+    from .exceptions.chain import attribute, chain, named, said, shorten_text
     from .exceptions.databases import is_of_database
     from .exceptions.refusal import code_of, plain_function, refusal
     from .failure_reader import is_envelope, is_failing, is_plain_failure, read, text_of
-    from .hints.verify import Checks
     from .traces import trace_line, without_frames
     from .validation import (
         call_of,
@@ -45,16 +43,17 @@ if TYPE_CHECKING:
         unknown_arguments,
         unknown_tool,
     )
+    from .verify import Checks
 
 _LATER: Final = {
     name: module
     for module, names in {
         ".client_errors": "BAD_ANSWER Http lost_session of_post",
         ".exceptions.builtin": "timed_out",
-        ".exceptions.chain": "attribute chain leaves named said shorten_text",
+        ".exceptions.chain": "attribute chain named said shorten_text",
         ".exceptions.databases": "is_of_database",
         ".exceptions.refusal": "code_of plain_function refusal",
-        ".hints.verify": "Checks",
+        ".verify": "Checks",
         ".failure_reader": "is_envelope is_failing is_plain_failure read text_of",
         ".error_text": "from_text",
         ".traces": "trace_line without_frames",
@@ -89,7 +88,6 @@ __all__ = [
     "from_error",
     "operation",
     "is_order",
-    "Row",
     "Table",
     "DEFAULT",
     "SHIPPED",
@@ -97,7 +95,6 @@ __all__ = [
     "timed_out",
     "attribute",
     "chain",
-    "leaves",
     "named",
     "said",
     "shorten_text",
@@ -109,10 +106,7 @@ __all__ = [
     "is_of_database",
     # HTTP answers
     "from_http",
-    "STATUSES",
     "body_message",
-    "code_for",
-    "retry_after",
     # words
     "from_text",
     "trace_line",

@@ -1,1 +1,0 @@
-"""What a tool list adds to a failure: the call that tells whether something was done."""
