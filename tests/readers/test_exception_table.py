@@ -11,7 +11,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.model import Kind
-from failwell.readers import DEFAULT, Table, classify, from_error, is_order
+from failwell.readers import DEFAULT, Table, classify, from_error, is_stop_request
 from failwell.readers.exceptions.exception_table import operation
 
 
@@ -61,11 +61,11 @@ def test_nothing_gives_nothing_and_orders_are_passed_on() -> None:
     assert fw.wrap(None) is None
     for order in (KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()):
         for exc in (order, BaseExceptionGroup("", [OSError(), BaseExceptionGroup("", [order])])):
-            assert is_order(exc)
+            assert is_stop_request(exc)
             with pytest.raises(BaseException) as caught:
                 fw.wrap(exc)
             assert caught.value is exc
-    assert not is_order(raised(RuntimeError(), cause=asyncio.CancelledError()))
+    assert not is_stop_request(raised(RuntimeError(), cause=asyncio.CancelledError()))
 
 
 class Panic(BaseException):
@@ -78,9 +78,9 @@ class Stopped(asyncio.CancelledError):
 
 def test_a_class_of_ones_own_is_a_failure_unless_it_is_an_order() -> None:
     for exc in (Panic(), BaseExceptionGroup("", [OSError(), Panic()])):
-        assert not is_order(exc)
+        assert not is_stop_request(exc)
     assert fw.wrap(Panic("at core.rs:7")).code == "INTERNAL_ERROR"
-    assert is_order(Stopped())
+    assert is_stop_request(Stopped())
     with pytest.raises(pytest.fail.Exception):
         fw.wrap(pytest.fail.Exception("a test that fails inside a tool"))
 
@@ -146,7 +146,7 @@ def test_groups_deeper_than_python_can_call(leaf: Exception, code: str) -> None:
 
 
 def test_orders_deeper_than_python_can_call() -> None:
-    assert is_order(nested(asyncio.CancelledError(), 10_000))
+    assert is_stop_request(nested(asyncio.CancelledError(), 10_000))
 
 
 def test_groups_that_hold_each_other_twice() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.model import apply_patch
-from failwell.readers import strictly
+from failwell.readers import applied_schema
 from failwell.readers.validation import check_names, unknown_arguments, unknown_tool
 from failwell.schema import NO_PROBLEMS, Checker, invalid, is_certain, nearest, normal, one_edit, ranked
 
@@ -186,8 +186,8 @@ def test_a_name_that_is_only_asked_for_is_meant_by_one_that_is_misspelt() -> Non
 @pytest.mark.parametrize("extra", ["reject", "auto"])
 def test_a_server_that_takes_no_other_arguments_takes_what_its_schema_asks_for(extra: str) -> None:
     schema = {"properties": {"a": {}}, "required": ["b"]}
-    assert Checker(strictly(schema, extra)).fits({"b": 1})
-    assert Checker(strictly(schema, extra)).fits({"b": 1, "c": 1}) is (extra == "auto")
+    assert Checker(applied_schema(schema, extra)).fits({"b": 1})
+    assert Checker(applied_schema(schema, extra)).fits({"b": 1, "c": 1}) is (extra == "auto")
 
 
 def test_problems_of_several_origins_are_joined_and_said_once() -> None:

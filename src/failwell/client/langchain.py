@@ -24,7 +24,7 @@ except ImportError as problem:
 
 from failwell.model import NeedsInput, Policy, ToolError
 from failwell.observe import Events
-from failwell.readers import chain, from_pydantic, read, said
+from failwell.readers import chain, exc_text, from_pydantic, read
 
 from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure, raised
 
@@ -133,7 +133,7 @@ def _worded(exc: Exception) -> Exception:
     """A `ToolException` as the words it is, of whoever wrote the tool, for the model; any other as it is."""
     if not isinstance(exc, ToolException) or any(isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)):
         return exc
-    return read({"content": [{"type": "text", "text": said(exc)}], "isError": True}) or ToolError(said(exc))
+    return read({"content": [{"type": "text", "text": exc_text(exc)}], "isError": True}) or ToolError(exc_text(exc))
 
 
 def listed_tool(tool: BaseTool) -> dict[str, Any]:

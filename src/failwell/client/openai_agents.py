@@ -25,7 +25,7 @@ except ImportError as problem:
 
 from failwell.model import Effect, FieldError, Policy, ToolError, Traits
 from failwell.observe import Events
-from failwell.readers import from_http, from_pydantic, from_schema, said
+from failwell.readers import exc_text, from_http, from_pydantic, from_schema
 from failwell.recovery import schema_of, store_of
 from failwell.sdk import CallToolResult
 
@@ -95,12 +95,12 @@ def _marked(told: RenderedFailure) -> str:
 
 def _is_misuse(exc: Exception) -> bool:
     """Whether it tells the developer to connect first, which is nothing for a model."""
-    return isinstance(exc, UserError) and "not initialized" in said(exc)
+    return isinstance(exc, UserError) and "not initialized" in exc_text(exc)
 
 
 def _is_missing(exc: Exception) -> bool:
     """Whether the SDK itself refuses the arguments: it looks at which are there, and at nothing else."""
-    return isinstance(exc, UserError) and _MISSING in said(exc)
+    return isinstance(exc, UserError) and _MISSING in exc_text(exc)
 
 
 def _translated(exc: Exception) -> Exception:
@@ -112,7 +112,7 @@ def _translated(exc: Exception) -> Exception:
             return from_pydantic(exc.__cause__)
         # By default the SDK does not say what is wrong with them.
         return ToolError("The arguments are no JSON object that fits the tool's schema.", code="VALIDATION_ERROR")
-    text = said(exc)
+    text = exc_text(exc)
     if _is_missing(exc):
         fields = [FieldError((name,), "Required", rule="required") for name in text.partition(_MISSING)[2].split(", ")]
         return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final, Protocol
 
 from failwell.model import ToolError
-from failwell.readers import attribute, named
+from failwell.readers import attribute, exc_summary
 from failwell.redact import DEFAULT
 
 log = logging.getLogger("failwell.observe")
@@ -133,7 +133,7 @@ def _report(hook: Hook, exc: Exception) -> None:
     _reported[id(hook)] = hook
     with suppress(Exception):
         name = attribute(hook, "__qualname__") or type(hook).__qualname__
-        log.warning("The hook %s raised, which is said only once: %s", name, DEFAULT.text(named(exc)))
+        log.warning("The hook %s raised, which is said only once: %s", name, DEFAULT.text(exc_summary(exc)))
 
 
 def new_id() -> str:

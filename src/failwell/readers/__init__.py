@@ -16,29 +16,29 @@ from .exceptions.exception_table import (
     broken,
     classify,
     from_error,
-    is_order,
+    is_stop_request,
     operation,
     wrap,
 )
 from .http import body_message, from_http
 
 if TYPE_CHECKING:
-    from .client_errors import BAD_ANSWER, Http, lost_session, of_post
+    from .client_errors import BAD_ANSWER, Http, from_post, lost_session
     from .error_text import from_text
     from .exceptions.builtin import timed_out
-    from .exceptions.chain import attribute, chain, named, said, shorten_text
+    from .exceptions.chain import attribute, chain, exc_summary, exc_text, shorten_text
     from .exceptions.databases import is_of_database
     from .exceptions.refusal import code_of, plain_function, refusal
     from .failure_reader import is_envelope, is_failing, is_plain_failure, read, text_of
     from .traces import trace_line, without_frames
     from .validation import (
+        applied_schema,
         call_of,
         check_names,
-        fate,
+        extras_policy,
         from_pydantic,
         from_schema,
-        misread,
-        strictly,
+        invalid_json,
         unexpected,
         unknown_arguments,
         unknown_tool,
@@ -48,17 +48,19 @@ if TYPE_CHECKING:
 _LATER: Final = {
     name: module
     for module, names in {
-        ".client_errors": "BAD_ANSWER Http lost_session of_post",
+        ".client_errors": "BAD_ANSWER Http from_post lost_session",
         ".exceptions.builtin": "timed_out",
-        ".exceptions.chain": "attribute chain named said shorten_text",
+        ".exceptions.chain": "attribute chain exc_summary exc_text shorten_text",
         ".exceptions.databases": "is_of_database",
         ".exceptions.refusal": "code_of plain_function refusal",
-        ".verify": "Checks",
         ".failure_reader": "is_envelope is_failing is_plain_failure read text_of",
         ".error_text": "from_text",
         ".traces": "trace_line without_frames",
-        ".validation": "call_of check_names fate from_pydantic from_schema misread strictly unexpected "
-        "unknown_arguments unknown_tool",
+        ".validation": """
+            applied_schema call_of check_names from_pydantic from_schema invalid_json unexpected
+            extras_policy unknown_arguments unknown_tool
+        """,
+        ".verify": "Checks",
     }.items()
     for name in names.split()
 }
@@ -79,7 +81,7 @@ __all__ = [
     "is_failing",
     "is_plain_failure",
     "text_of",
-    "of_post",
+    "from_post",
     "lost_session",
     "BAD_ANSWER",
     # exceptions
@@ -87,7 +89,7 @@ __all__ = [
     "wrap",
     "from_error",
     "operation",
-    "is_order",
+    "is_stop_request",
     "Table",
     "DEFAULT",
     "SHIPPED",
@@ -95,11 +97,11 @@ __all__ = [
     "timed_out",
     "attribute",
     "chain",
-    "named",
-    "said",
+    "exc_summary",
+    "exc_text",
     "shorten_text",
     "refusal",
-    "misread",
+    "invalid_json",
     "code_of",
     "plain_function",
     "partial_failure",
@@ -118,8 +120,8 @@ __all__ = [
     "from_schema",
     "unknown_arguments",
     "unknown_tool",
-    "fate",
-    "strictly",
+    "extras_policy",
+    "applied_schema",
     "unexpected",
     # what a tool list adds
     "Checks",

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 from failwell.formats import Outcome
 from failwell.model import Delivery, Effect, NeedsInput, Standing, ToolError, pattern
 
-from .exceptions.chain import chain, leaves, said
-from .exceptions.exception_table import is_order, operation
+from .exceptions.chain import chain, exc_text, leaves
+from .exceptions.exception_table import is_stop_request, operation
 from .http import from_http
 
 BAD_ANSWER: Final = "The server's answer is no valid result."
@@ -100,7 +100,7 @@ def from_raised(exc: BaseException, http: Http | None) -> Outcome | Mapping[str,
     if isinstance(exc, (ToolError, NeedsInput)):
         return exc
     for leaf in islice(leaves(exc), _MOST_LEAVES):
-        if is_order(leaf) and not _is_cancelled(leaf):
+        if is_stop_request(leaf) and not _is_cancelled(leaf):
             raise leaf
         for each in chain(leaf):
             found = _known(each, http)
@@ -141,7 +141,7 @@ def lost_session(http: Http) -> ToolError | None:
     return None
 
 
-def of_post(http: Http) -> ToolError:
+def from_post(http: Http) -> ToolError:
     """What an HTTP answer says of the call in whose answer's place it stands."""
     return lost_session(http) or from_peer(_answered(http))
 
@@ -152,7 +152,7 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | Mapping[str, Any]
     name, module = type(exc).__name__, type(exc).__module__
     is_protocols = any(base.__name__ in _PROTOCOL_ERRORS for base in type(exc).__mro__)
     if is_protocols and isinstance(getattr(sent := getattr(exc, "error", None), "code", None), int):
-        return _protocol(said(exc), sent, http)
+        return _protocol(exc_text(exc), sent, http)
     # Arguments are checked on the other side, if at all: what a client checks is the answer.
     if name == "DecodingError" or (name == "ValidationError" and module.startswith("pydantic")):
         return _local("UPSTREAM_ERROR", _UNREADABLE, "unreadable")
@@ -162,10 +162,10 @@ def _known(exc: BaseException, http: Http | None) -> Outcome | Mapping[str, Any]
         return _local("VALIDATION_ERROR", "The arguments cannot be sent: they hold broken text.", "never_sent")
     if isinstance(exc, RuntimeError):
         for words, *local in _RUNTIME:
-            if words in said(exc):
+            if words in exc_text(exc):
                 return _local(*local)
     if name == "ToolError" and module.startswith("fastmcp"):
-        return {"content": [{"type": "text", "text": said(exc)}], "isError": True}
+        return {"content": [{"type": "text", "text": exc_text(exc)}], "isError": True}
     return None
 
 

@@ -37,7 +37,7 @@ from failwell.schema import (
 from failwell.schema import check_names as _check_names
 
 from .exceptions.builtin import position_of
-from .exceptions.chain import attribute, chain, is_a, said
+from .exceptions.chain import attribute, chain, exc_text, is_a
 from .exceptions.exception_table import SHIPPED, broken
 
 Arguments = Mapping[str, Any]
@@ -147,7 +147,7 @@ _HARMLESS: Final = frozenset({Nature.READ, Nature.NAMED_READ, Nature.UNMARKED})
 """Of which tools an argument that they do not have may be ignored: of those that are not said to change things."""
 
 
-def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], nature: Nature) -> str:
+def extras_policy(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], nature: Nature) -> str:
     """What becomes of a call with arguments that the tool does not have: `reject`, `warn`, `note` or `allow`.
 
     Unless the author chose, a call is refused where to ignore one could do harm or hides a mistake: on a tool that
@@ -163,7 +163,7 @@ def fate(extra: str, arguments: Mapping[str, Any], schema: Mapping[str, Any], na
     return "reject" if any(map(restraint, unknown_names(arguments, schema))) else "note"
 
 
-def strictly(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
+def applied_schema(schema: Mapping[str, Any], extra: str) -> Mapping[str, Any]:
     """The schema as it is applied: unknown arguments are against it only if they are refused."""
     if open_ended(schema) or (extra == "auto" and schema.get("additionalProperties") is False):
         return schema
@@ -175,13 +175,13 @@ def unexpected(
 ) -> ToolError | None:
     """What is wrong with a call that was handed on as it came, to a function that does not have all of its names."""
     for each in chain(exc, context=False):
-        found = _UNEXPECTED.search(said(each)) if is_a(each, TypeError) else None
+        found = _UNEXPECTED.search(exc_text(each)) if is_a(each, TypeError) else None
         if found is not None and found[1] in unknown_names(arguments, schema or {}):
-            return from_schema(strictly(schema or {}, "reject"), arguments, tool=tool)
+            return from_schema(applied_schema(schema or {}, "reject"), arguments, tool=tool)
     return None
 
 
-def misread(exc: BaseException, arguments: Mapping[str, Any]) -> ToolError | None:
+def invalid_json(exc: BaseException, arguments: Mapping[str, Any]) -> ToolError | None:
     """What is wrong with an argument that was to be JSON and is none, if that is what `exc` is about."""
     for each in chain(exc, context=False):
         if not is_a(each, json.JSONDecodeError):

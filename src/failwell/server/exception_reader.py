@@ -34,18 +34,18 @@ from failwell.model import (
 )
 from failwell.observe import new_id
 from failwell.readers import (
+    applied_schema,
     classify,
     code_of,
+    exc_summary,
+    exc_text,
     from_error,
     from_pydantic,
     from_schema,
+    invalid_json,
     is_of_database,
-    misread,
-    named,
     refusal,
-    said,
     shorten_text,
-    strictly,
     unexpected,
 )
 from failwell.redact import Guard, cited, secret_paths
@@ -322,7 +322,7 @@ class Reader:
                     # The contract's own code, whatever went wrong in it.
                     error = error.replace(code="db_error", kind=Kind.TRANSIENT, title=None)
                 if not error.authored:
-                    error = misread(exc, sent) or unexpected(exc, sent, tool.schema, tool=tool.name) or error
+                    error = invalid_json(exc, sent) or unexpected(exc, sent, tool.schema, tool=tool.name) or error
             if nested and error.kind is Kind.VALIDATION:
                 error = anothers(error)
         if masked := masked and not rejected and not _may_be_told(exc, error):
@@ -337,7 +337,7 @@ class Reader:
         # No framework shows what was to stop the whole server.
         is_shown = self.shows_text and isinstance(exc, Exception)
         is_shown = is_shown and not (masked or rejected or error.authored or error.fields)
-        words, is_told = shorten_text(said(exc)) if is_shown else "", True
+        words, is_told = shorten_text(exc_text(exc)) if is_shown else "", True
         if error.code == "INTERNAL_ERROR" and not error.authored:
             # What the author raised is told as it is; of a crash, the tool is named, as its framework names it.
             changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
@@ -368,7 +368,8 @@ def _of_arguments(
         problem = exc if _is_pydantic(exc) else exc.__cause__
         if problem is None or not _is_pydantic(problem):
             # Its names alone were looked at.
-            return None if tool.schema is None else from_schema(strictly(tool.schema, "reject"), sent, tool=tool.name)
+            schema = applied_schema(tool.schema or {}, "reject")
+            return None if tool.schema is None else from_schema(schema, sent, tool=tool.name)
         found = None
         if tool.schema is not None and _is_of_others(problem, tool.schema, sent):
             # A tool that was made of another has names of its own for them.
@@ -427,14 +428,14 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
         return None
-    if error.debug is not None and error.debug != named(exc):
+    if error.debug is not None and error.debug != exc_summary(exc):
         # What a row of the author's table has to say.
         return text(error.debug)
     problem = exc if _is_pydantic(exc) else exc.__cause__
     if problem is not None and _is_pydantic(problem):
         places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
         return f"{type(problem).__name__} at {', '.join(places[:20])}"
-    return named(exc)
+    return exc_summary(exc)
 
 
 def _is_pydantic(exc: BaseException) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from failwell.formats import parse
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
-from failwell.readers import SHIPPED, broken, classify, said, shorten_text, timed_out
+from failwell.readers import SHIPPED, broken, classify, exc_text, shorten_text, timed_out
 from failwell.redact import cited
 from failwell.sdk import MCPError
 
@@ -25,7 +25,7 @@ _WRAPPED: Final = ("Error executing tool ", "Error calling tool ", "Error readin
 def deliberate(exc: Exception) -> ToolError | None:
     """A failure the author saw coming: their words, and what these say. What it came from has nothing to add: whoever
     writes "Paid, but the receipt could not be mailed" has said what there is to know."""
-    message = shorten_text(said(exc))
+    message = shorten_text(exc_text(exc))
     if exc.__cause__ is not None and message.startswith(_WRAPPED):
         return None
     if _is_clients(exc):
@@ -87,7 +87,7 @@ def unexpected(exc: Exception) -> ToolError:
 
 @SHIPPED.maps("mcp.server.mcpserver.exceptions.ResourceNotFoundError", "fastmcp.exceptions.NotFoundError")
 def not_found(exc: Exception) -> ToolError:
-    return ToolError(said(exc) or "It does not exist.", code="NOT_FOUND")
+    return ToolError(exc_text(exc) or "It does not exist.", code="NOT_FOUND")
 
 
 @SHIPPED.maps("fastmcp.exceptions.DisabledError")
@@ -103,7 +103,7 @@ def _refused(error: ToolError) -> ToolError:
 
 @SHIPPED.maps("fastmcp.exceptions.AuthorizationError")
 def unauthorised(exc: Exception) -> ToolError:
-    return _refused(ToolError(said(exc) or "The caller may not do this.", code="FORBIDDEN"))
+    return _refused(ToolError(exc_text(exc) or "The caller may not do this.", code="FORBIDDEN"))
 
 
 @SHIPPED.maps("fastmcp.exceptions.InsufficientScopeError")

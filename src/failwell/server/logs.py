@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any, Final
 
-from failwell.readers import chain, named
+from failwell.readers import chain, exc_summary
 from failwell.redact import Guard, Secrets
 
 from .served_call import current
@@ -121,7 +121,7 @@ def _printed(exc: BaseException) -> str:
     told: list[str] = []
     for each in chain(exc):
         frames = "".join(traceback.format_tb(each.__traceback__))
-        told.append(f"Traceback (most recent call last):\n{frames}{named(each)}")
+        told.append(f"Traceback (most recent call last):\n{frames}{exc_summary(each)}")
     return "\n\nwhich came from\n\n".join(told)
 
 

@@ -25,7 +25,7 @@ from failwell.model import (
     marks,
     marks_effects,
 )
-from failwell.readers import code_of, is_order, plain_function, read
+from failwell.readers import code_of, is_stop_request, plain_function, read
 from failwell.redact import Guard
 from failwell.schema import branches_of, properties_of, resolve
 
@@ -433,7 +433,7 @@ def taken(exc: BaseException) -> BaseException:
         task = asyncio.current_task()
         if task is not None and not task.cancelling():
             return Abandoned()
-    if is_order(exc):
+    if is_stop_request(exc):
         raise exc
     return exc
 

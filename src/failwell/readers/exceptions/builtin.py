@@ -12,7 +12,7 @@ from typing import Any, Final
 from failwell.model import Effect, ToolError
 from failwell.redact import cited
 
-from .chain import args, attribute, class_name, is_a, said
+from .chain import args, attribute, class_name, exc_text, is_a
 from .exception_table import SHIPPED, Row, broken
 from .refusal import is_local_word
 
@@ -106,13 +106,13 @@ def system(exc: OSError) -> ToolError:
     code, message = _ERRNO.get(number, ("IO_ERROR", "The tool could not read or write what it needs."))
     given = args(exc)
     is_worded = len(given) == 1 and type(given[0]) is str and " " in given[0].strip() and is_a(exc, *_WORDED)
-    return ToolError(_with_words(exc, message, said(exc) if is_worded else ""), code=code)
+    return ToolError(_with_words(exc, message, exc_text(exc) if is_worded else ""), code=code)
 
 
 @SHIPPED.maps(ValueError)
 def rejected(exc: ValueError) -> ToolError:
     """The one exception whose text is always told: it speaks of a value."""
-    return ToolError(_with_words(exc, "An argument was rejected.", said(exc)), code="VALIDATION_ERROR")
+    return ToolError(_with_words(exc, "An argument was rejected.", exc_text(exc)), code="VALIDATION_ERROR")
 
 
 def _with_words(exc: BaseException, message: str, words: str) -> str:

@@ -109,7 +109,7 @@ def shorten_text(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
-def said(exc: BaseException) -> str:
+def exc_text(exc: BaseException) -> str:
     """The text of an exception, cut to a size that a log line can bear; empty when there is none to be had."""
     try:
         # Not by its own slicing: what comes back may be of a class derived from str.
@@ -118,9 +118,9 @@ def said(exc: BaseException) -> str:
         return ""
 
 
-def named(exc: BaseException) -> str:
+def exc_summary(exc: BaseException) -> str:
     """The class and the text, as a log shows them."""
-    what = said(exc)
+    what = exc_text(exc)
     name = class_name(exc)
     return f"{name}: {what}" if what else name
 

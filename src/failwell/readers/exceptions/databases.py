@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from failwell.model import Effect, ToolError
 
 from .builtin import unreached
-from .chain import attribute, chain, said
+from .chain import attribute, chain, exc_text
 from .exception_table import SHIPPED, Row, broken, names, says
 from .web import transport
 
@@ -153,7 +153,7 @@ def _sqlite(exc: Any) -> ToolError | None:
     name = _UNNAMED.get(attribute(exc, "sqlite_errorcode"), name)
     meaning = SQLITE.get(name) or SQLITE.get("_".join(name.split("_")[:2])) or MISTAKE
     # What a trigger says is the author's text, and may quote values.
-    columns = None if name.endswith("TRIGGER") else _SQLITE_COLUMNS.fullmatch(said(exc))
+    columns = None if name.endswith("TRIGGER") else _SQLITE_COLUMNS.fullmatch(exc_text(exc))
     return database_error(meaning, columns[1] if columns else None)
 
 

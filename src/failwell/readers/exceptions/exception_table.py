@@ -18,11 +18,11 @@ from .chain import (
     cause,
     chain,
     class_name,
+    exc_summary,
     full_names,
     is_a,
     leaves,
     members,
-    named,
     origin,
 )
 
@@ -161,7 +161,7 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
     >>> classify(ConnectionRefusedError()).code
     'NETWORK_ERROR'
     """
-    if is_order(exc):
+    if is_stop_request(exc):
         raise exc
     try:
         own = from_error(exc, context=False)
@@ -169,7 +169,7 @@ def classify(exc: BaseException, *, table: Table = DEFAULT) -> ToolError:
             return own
         error = _meaning(exc, table, set()) or broken(exc)
         # A copy: a row may give the same error each time, and what is said here is about this exception.
-        changes: dict[str, Any] = {"debug": error.debug or named(exc), "cause": error.cause or exc}
+        changes: dict[str, Any] = {"debug": error.debug or exc_summary(exc), "cause": error.cause or exc}
         if not error.authored:
             # What was refused is the operation that raised it; what the tool did before, an exception cannot know.
             changes |= {"standing": "quoted"} | ({"effect": None} if error.effect is Effect.NONE else {})
@@ -192,10 +192,10 @@ def operation(exc: BaseException) -> ToolError:
     return error if known is None else error.replace(effect=known, standing=None)
 
 
-def is_order(exc: BaseException) -> bool:
+def is_stop_request(exc: BaseException) -> bool:
     """Whether it is no failure but an order to stop (a cancellation, an interrupt), which nobody may swallow. Any other
     class beside `Exception` is a failure, as the panics of native libraries are."""
-    return any(map(_is_order, leaves(exc)))
+    return any(map(_is_stop_request, leaves(exc)))
 
 
 # By name: whoever has not imported a library has not been stopped by it.
@@ -207,7 +207,7 @@ _ORDERS = frozenset(
 )
 
 
-def _is_order(exc: BaseException) -> bool:
+def _is_stop_request(exc: BaseException) -> bool:
     if is_a(exc, Exception, SystemExit):
         return False
     return any(name in _ORDERS for _, name in full_names(type(exc)))

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from failwell.model import Kind, ToolError
 
-from .chain import args, is_a, said, shorten_text, underlying
+from .chain import args, exc_text, is_a, shorten_text, underlying
 from .exception_table import SHIPPED, operation
 
 _REFUSALS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
@@ -89,7 +89,7 @@ def _is_no_argument(exc: BaseException, kind: type[Exception]) -> bool:
 def _words(exc: BaseException) -> str:
     given = args(exc)
     # A KeyError shows its text in quotes.
-    return given[0] if len(given) == 1 and type(given[0]) is str else said(exc)
+    return given[0] if len(given) == 1 and type(given[0]) is str else exc_text(exc)
 
 
 def _is_raised_by(exc: BaseException, function: object) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, Final
 import httpx2
 
 from failwell.model import Effect, ToolError
-from failwell.readers import Http, lost_session, of_post, read
+from failwell.readers import Http, from_post, lost_session, read
 from failwell.recovery import schema_of
 from failwell.relay import failures
 from failwell.relay.actions import Death, ToServer
@@ -327,7 +327,7 @@ class HttpServer:
         if http.status not in _LOGINS and (frame := _error_in(body, key, is_call=_is_call(request))) is not None:
             self._runner.from_server([frame], request if request is not None else OWN)
             return
-        error = of_post(http)
+        error = from_post(http)
         if http.status == 401 or (http.status == 403 and "www-authenticate" in response.headers):
             error = failures.logged_out(error, self._address.name)
         self._runner.failed(key, error, request, http)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic_core import to_jsonable_python
 
 from failwell.model import Marks, frames, marks, unwrapped
-from failwell.readers import from_schema, strictly
+from failwell.readers import applied_schema, from_schema
 from failwell.schema import properties_of
 from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
@@ -102,7 +102,7 @@ def _refused(raised: BaseException, tool: Facts, arguments: Mapping[str, Any]) -
     is_called = last is None or last.tb_frame.f_code is not _result.__code__
     if is_called or not isinstance(raised, TypeError) or tool.schema is None:
         return raised
-    found = from_schema(strictly(tool.schema, "reject"), arguments, tool=tool.name)
+    found = from_schema(applied_schema(tool.schema, "reject"), arguments, tool=tool.name)
     return raised if found is None else found.replace(effect="none")
 
 

@@ -19,7 +19,7 @@ from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ign
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
 from failwell.model import Effect, Nature, ToolError, marks, unwrapped
-from failwell.readers import code_of, fate, from_schema, said
+from failwell.readers import code_of, exc_text, extras_policy, from_schema
 from failwell.schema import has_names, unknown_names
 from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
@@ -392,7 +392,7 @@ class Named:
                     return await handler(request)
                 except BaseException as exc:
                     failed = cause_of(taken(exc))
-                if is_frameworks(failed) and said(failed).startswith(f"Unknown {kind}"):
+                if is_frameworks(failed) and exc_text(failed).startswith(f"Unknown {kind}"):
                     failed = no_such(kind, what, await self._names())
                 raise boundary.request_error(failed, what, {place: what}, _request_now())
 
@@ -579,7 +579,8 @@ class _FunctionTools(FrameworkTools):
         unknown: list[str] = []
         if not has_names(arguments, tool.parameters) and not has_names(arguments, schema := taken_by(tool)):
             facts = Facts.of_tool(call.tool, tool)
-            extra = fate(self.boundary.options.extra, arguments, schema, self.boundary.reader.effects.nature(facts))
+            nature = self.boundary.reader.effects.nature(facts)
+            extra = extras_policy(self.boundary.options.extra, arguments, schema, nature)
             if extra == "reject":
                 raise all_problems(tool, arguments)
             unknown = unknown_names(arguments, schema)

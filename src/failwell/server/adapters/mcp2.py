@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from failwell.model import ToolError, frames, unwrapped
 from failwell.observe import UNKNOWN
-from failwell.readers import code_of, fate
+from failwell.readers import code_of, extras_policy
 from failwell.schema import has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.absent import missing_arguments, no_such
@@ -394,7 +394,7 @@ class _FunctionCall(FrameworkCall):
         if has_names(arguments, schema := taken_by(tool)):
             return await self._original(call.tool, arguments, self._context)
         facts = Facts.of_tool(call.tool, tool)
-        extra = fate(boundary.options.extra, arguments, schema, boundary.reader.effects.nature(facts))
+        extra = extras_policy(boundary.options.extra, arguments, schema, boundary.reader.effects.nature(facts))
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._original(call.tool, arguments, self._context)

@@ -17,7 +17,7 @@ from pydantic import AliasChoices, AliasPath, ValidationError
 
 from failwell.formats import FORMATS
 from failwell.model import ToolError, data_type, frames, is_frameworks_module
-from failwell.readers import call_of, check_names, fate, from_schema, said, strictly, text_of
+from failwell.readers import applied_schema, call_of, check_names, exc_text, extras_policy, from_schema, text_of
 from failwell.schema import Checker, Problems, invalid, known_names, open_ended, properties_of, pydantic_problems
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
@@ -116,7 +116,7 @@ def is_of_proxy(exc: BaseException) -> bool:
 def is_masked(raised: BaseException) -> bool:
     """Whether the server of a tool tells nothing of what it raised but that it did."""
     *wrapped, _ = _links(raised)
-    return any(_MASKED.fullmatch(said(each)) for each in wrapped)
+    return any(_MASKED.fullmatch(exc_text(each)) for each in wrapped)
 
 
 def is_check_of_arguments(raised: BaseException) -> bool:
@@ -219,7 +219,9 @@ class CheckedTool:
         return cls(
             Facts.of(tool.name, schema, output, tool.annotations, None, function, tool.description),
             None if open_ended(schema) else frozenset(known_names(schema)),
-            Checker(strictly(schema, options.extra)) if options.validate and isinstance(schema, Mapping) else None,
+            Checker(applied_schema(schema, options.extra))
+            if options.validate and isinstance(schema, Mapping)
+            else None,
             Checker(output) if options.validate and output is not None else None,
         )
 
@@ -322,9 +324,9 @@ def check_call(
     problem = None
     if unknown:
         schema = tool.facts.schema or {}
-        extra = fate(extra, arguments, schema, boundary.reader.effects.nature(tool.facts))
+        extra = extras_policy(extra, arguments, schema, boundary.reader.effects.nature(tool.facts))
         if extra == "reject" and tool.arguments:
-            problem = from_schema(strictly(schema, extra), arguments, tool=name)
+            problem = from_schema(applied_schema(schema, extra), arguments, tool=name)
     checker = tool.arguments
     if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
         # What is nothing that JSON has fits nothing, and breaks no rule.
