@@ -38,7 +38,6 @@ VIEWS = (
     "/sessions",
     "/unknown",
     "/drift",
-    "/compare",
     "/tools?tool=pay",
 )
 pytestmark = [
@@ -195,7 +194,7 @@ def test_every_view_is_whole(browsed: tuple[Browsed, str], path: str, tmp_path: 
     assert told["title"] == html.unescape(title[1])
 
 
-@pytest.mark.parametrize("path", ["/", "/failures", "/unknown", "/compare"])
+@pytest.mark.parametrize("path", ["/", "/failures", "/unknown"])
 def test_a_phone_shows_it_and_nothing_is_cut_off(browsed: tuple[Browsed, str], path: str, tmp_path: Path) -> None:
     told = shown(browsed, path, tmp_path, width=500, dark=True)
     assert (told["hidden"], told["broken"], told["dark"], told["turned"]) == (0, None, True, False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import sqlite3
 from html.parser import HTMLParser
@@ -11,11 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served_page import FORMULA, MARKUP, SECRET, hostile, served
+from served_page import MARKUP, SECRET, hostile, served
 
 from failwell.observe import store
 
-VIEWS = ("/", "/failures", "/tools", "/codes", "/sessions", "/unknown", "/drift", "/compare", "/compare?at=2h")
+VIEWS = ("/", "/failures", "/tools", "/codes", "/sessions", "/unknown", "/drift")
 
 
 class Elements(HTMLParser):
@@ -64,24 +62,6 @@ def test_markup_in_names_is_shown_as_text(page: httpx.Client) -> None:
     assert page.get("/tools", params={"tool": MARKUP}).text.count("<script") == 1
 
 
-def test_a_table_comes_as_csv_without_formulas(page: httpx.Client) -> None:
-    tables = 0
-    for path in links(page):
-        for name in re.findall(r"[?&]amp;csv=(\w+)|\?csv=(\w+)", page.get(path).text):
-            answer = page.get(path, params={"csv": name[0] or name[1]} | dict(httpx.URL(path).params))
-            assert answer.headers["content-type"] == "text/csv; charset=utf-8"
-            rows = list(csv.reader(io.StringIO(answer.text)))
-            assert len({len(row) for row in rows}) == 1
-            begin = {cell[:1] for row in rows[1:] for cell in row if not re.fullmatch(r"-?[\d.e-]+", cell)}
-            assert not begin & set("=+-@\t\r"), (path, begin)
-            assert SECRET not in answer.text
-            tables += 1
-    assert tables > 8
-    failures = page.get("/failures", params={"csv": "failures"}).text
-    assert f"'{FORMULA}" in failures
-    assert page.get("/failures?csv=nothing").status_code == 404
-
-
 def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> None:
     assert [page.request(method, "/").status_code for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS")] == [
         405
@@ -92,19 +72,13 @@ def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> N
     assert page.get("/assets/app.py").status_code == 404
     assert page.get(f"/failures/{10**30}").status_code == 404
     assert page.get("/sessions/%00?tool=%00").status_code == 404
-    assert [page.get(f"/compare?at={at}").status_code for at in ("6h", "8d", "2999-01-01", "soon")] == [
-        200,
-        400,
-        400,
-        400,
-    ]
     wrong = page.get("/?since=<b>soon</b>")
     assert wrong.status_code == 400
     assert "&lt;b&gt;soon&lt;/b&gt;" in wrong.text
 
 
 def test_head_says_what_get_says_without_a_body(page: httpx.Client) -> None:
-    for path in (*links(page), "/failures?csv=failures", "/assets/page.css", "/login", "/nowhere", "/failures/999999"):
+    for path in (*links(page), "/assets/page.css", "/login", "/nowhere", "/failures/999999"):
         whole, head = page.get(path), page.head(path)
         assert (head.status_code, head.content) == (whole.status_code, b""), path
         same = [name for name in whole.headers if name not in ("date", "content-length")]

@@ -8,12 +8,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from .digest import BadLimit, broken, limit_of
+from .digest import BadLimit, broken, limit_of, line_of
 from .digest import data as report_data
 from .digest import document as report_document
 from .digest import text as report_text
 from .figures import BadTime, milliseconds
-from .lines import line_of
 from .query import Query
 
 if TYPE_CHECKING:

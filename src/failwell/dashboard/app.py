@@ -29,7 +29,6 @@ from failwell.observe import BadStore, Reading
 from . import markup, views
 from .figures import BadTime
 from .query import Query, without_nul
-from .spreadsheet import comma_separated
 from .view import View
 
 POLICY: Final = (
@@ -191,9 +190,6 @@ class Pages:
             return HTMLResponse(markup.message("The store cannot be read", str(problem), is_waiting=True), 503)
         if view is None:
             return HTMLResponse(markup.message("Not here", "It is not in the store, or not any more."), 404)
-        wanted = request.query_params.get("csv")
-        if wanted is not None:
-            return _csv(view, wanted)
         if extent is None:
             return HTMLResponse(markup.message("No events yet", *filling(self._store), is_waiting=True))
         if request.headers.get("x-part") == "main":
@@ -253,18 +249,6 @@ class Pages:
             last = now
             quiet += _LOOK
             await asyncio.sleep(_LOOK)
-
-
-def _csv(view: View, wanted: str) -> Response:
-    sheet = next((each for each in view.sheets if each.id == wanted), None)
-    if sheet is None:
-        return PlainTextResponse("There is no such table on this page.", 404)
-    name = f"failwell-{sheet.id}.csv"
-    return Response(
-        comma_separated(sheet),
-        media_type="text/csv; charset=utf-8",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )
 
 
 def filling(store: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The same as one file, for whoever reads it once a week; as JSON, for programs; and as a verdict, for CI."""
+"""The same as one file, for whoever reads it once a week; as JSON, for programs; as a verdict, for CI; as lines."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from math import isfinite
 from typing import Any, Final, NamedTuple
 
 from failwell.observe import Doubts, Failure, Numbers, Reading
+from failwell.redact import visible
 
 from . import markup, views
-from .changes import compare
-from .figures import moment, share
+from .figures import duration, moment, share, stamp
 from .query import Query
 from .view import Cards, Sheet, View
 
@@ -155,7 +155,7 @@ def _line(each: Failure) -> str:
 
 def document(reading: Reading, query: Query) -> str:
     """The report as one HTML file that needs nothing else."""
-    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift, compare]
+    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift]
     made = [_plain(make(reading, query)) for make in shown]
     period = query.period
     lead = f"{reading.url}, {moment(period.since)[:16]} to {moment(period.until)[:16]} UTC."
@@ -175,3 +175,21 @@ def _plain(view: View) -> View:
 
 def _instant(at: int) -> str:
     return moment(at).replace(" ", "T") + "Z"
+
+
+def line_of(row: dict[str, Any]) -> str:
+    """What an attempt was and what came of it."""
+    if row["ok"]:
+        outcome = "asked" if row["asked"] else "ok"
+    else:
+        outcome = row["code"] or row["kind"]
+        if row["effect"] in ("unknown", "partial", "done"):
+            outcome += f" effect={row['effect']}"
+        if row["decision"]:
+            outcome += f" -> {row['decision']}"
+        if not row["made"]:
+            outcome += " (not made)"
+    again = f" #{row['attempt']}" if row["attempt"] > 1 else ""
+    server = f"{row['server']}/" if row["server"] else ""
+    told = f"{stamp(row['at'])}  {server}{row['tool']}{again}  {outcome}  {duration(row['seconds'])}"
+    return visible(told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from failwell.observe import Flow, Numbers
+from failwell.observe import Numbers
 
 from .figures import count, moment
 
@@ -61,71 +61,6 @@ def bars(parts: Sequence[tuple[int, Numbers]]) -> str:
     )
 
 
-_OUTCOMES = {"recovered": "good", "not recovered": "bad"}
-
-
-def flow(flows: Sequence[Flow]) -> str:
-    """From what failed, over what was decided, to what came of it."""
-    links: list[tuple[str, str, float, str]] = []
-    for each in flows:
-        decision = each.decision or "left to the agent"
-        links.append((f"0{each.kind}", f"1{decision}", each.recovered + each.left, f"k-{_safe(each.kind)}"))
-        links.append((f"1{decision}", "2recovered", each.recovered, "good"))
-        links.append((f"1{decision}", "2not recovered", each.left, "bad"))
-    merged: dict[tuple[str, str, str], float] = {}
-    for source, target, value, colour in links:
-        if value:
-            merged[source, target, colour] = merged.get((source, target, colour), 0) + value
-    if not merged:
-        return ""
-    size: dict[str, float] = {}
-    for (source, target, _), value in merged.items():
-        size[source] = size.get(source, 0) + (value if source[0] == "0" else 0)
-        size[target] = size.get(target, 0) + value
-    columns: list[list[str]] = [sorted((n for n in size if n[0] == c), key=lambda n: -size[n]) for c in "012"]
-    total = sum(size[name] for name in columns[0])
-    most = max(map(len, columns))
-    gap = 18.0
-    height = max(160.0, most * 34.0)
-    scale = (height - gap * (most - 1)) / total
-    tops: dict[str, float] = {}
-    for column in columns:
-        y = (height - sum(size[n] * scale for n in column) - gap * (len(column) - 1)) / 2
-        for name in column:
-            tops[name] = y
-            y += size[name] * scale + gap
-    out, into = dict(tops), dict(tops)
-    lefts = {"0": 130.0, "1": 440.0, "2": 750.0}
-    ribbons = []
-    for (source, target, colour), value in sorted(merged.items(), key=lambda e: (tops[e[0][0]], tops[e[0][1]])):
-        thick = max(1.0, value * scale)
-        x0, x1 = lefts[source[0]] + 10, lefts[target[0]]
-        y0, y1 = out[source], into[target]
-        out[source] += value * scale
-        into[target] += value * scale
-        middle = (x0 + x1) / 2
-        said = escape(f"{source[1:]} → {target[1:]}: {count(value)}")
-        ribbons.append(
-            f'<path class="ribbon {colour}" d="M{x0:.1f},{y0:.1f} C{middle:.1f},{y0:.1f} {middle:.1f},{y1:.1f} '
-            f"{x1:.1f},{y1:.1f} L{x1:.1f},{y1 + thick:.1f} C{middle:.1f},{y1 + thick:.1f} {middle:.1f},"
-            f'{y0 + thick:.1f} {x0:.1f},{y0 + thick:.1f} Z"><title>{said}</title></path>'
-        )
-    nodes = []
-    for name in size:
-        x, y, tall = lefts[name[0]], tops[name], max(1.5, size[name] * scale)
-        place = {"0": (x - 8, "end"), "1": (x + 16, "start"), "2": (x + 16, "start")}[name[0]]
-        colour = _OUTCOMES.get(name[1:], f"k-{_safe(name[1:])}" if name[0] == "0" else "")
-        nodes.append(
-            f'<rect class="node {colour}" x="{x:.1f}" y="{y:.1f}" width="10" height="{tall:.1f}" rx="2"/>'
-            f'<text x="{place[0]:.1f}" y="{y + tall / 2:.1f}" text-anchor="{place[1]}" dominant-baseline="central">'
-            f'{escape(name[1:].replace("_", " "))} <tspan class="n">{count(size[name])}</tspan></text>'
-        )
-    return (
-        f'<svg class="flow" viewBox="0 -8 920 {height + 16:.0f}" role="img" aria-label="From the kind of failure, over '
-        f'the decision, to what came of it">{"".join(ribbons)}{"".join(nodes)}</svg>'
-    )
-
-
 def strip(rows: Sequence[dict[str, object]]) -> str:
     """The calls of a session, one after the other."""
     if not rows:
@@ -143,7 +78,3 @@ def strip(rows: Sequence[dict[str, object]]) -> str:
         '<svg class="strip" viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" '
         f'aria-label="{len(rows)} calls in their order">{"".join(drawn)}</svg>'
     )
-
-
-def _safe(name: str) -> str:
-    return name if name.isidentifier() and name.isascii() and len(name) < 20 else "other"

@@ -20,7 +20,6 @@ NAVIGATION: Final = {
     "sessions": "Sessions",
     "unknown": "Unknown",
     "drift": "Drift",
-    "compare": "Compare",
 }
 _LONGEST_NAME: Final = 26
 _LONGEST_CODE: Final = 52
@@ -46,7 +45,7 @@ def page(view: View, query: Query, store: str) -> str:
         f"<body>{_top(view, query)}"
         f'<main id="main" data-store="{escape(store)}">{body(view, query)}</main>'
         f'<footer><span>{escape(store)}</span><span id="live" class="live" role="status">live</span>'
-        "<span>Times are in UTC.</span><span><kbd>1</kbd>–<kbd>8</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
+        "<span>Times are in UTC.</span><span><kbd>1</kbd>–<kbd>7</kbd> views, <kbd>/</kbd> filter, <kbd>t</kbd> theme, "
         "<kbd>j</kbd> <kbd>k</kbd> rows</span></footer></body></html>\n"
     )
 
@@ -55,7 +54,7 @@ def document(views: Sequence[View], query: Query, title: str, lead: str) -> str:
     """One file that holds everything and needs nothing."""
     parts = "".join(
         f'<section class="part" id="{escape(view.name) or "overview"}"><h1>{escape(view.title)}</h1>'
-        f"<p class=lead>{escape(view.lead)}</p>{''.join(map(_block_alone, view.blocks))}</section>"
+        f"<p class=lead>{escape(view.lead)}</p>{''.join(map(_block, view.blocks))}</section>"
         for view in views
     )
     return (
@@ -99,7 +98,7 @@ def _head(title: str) -> str:
 def _top(view: View, query: Query) -> str:
     first = view.name.partition("/")[0]
     links = "".join(
-        f'<a href="{escape(query.address(f"/{name}", at="", failed=""))}"'
+        f'<a href="{escape(query.address(f"/{name}", failed=""))}"'
         f"{_CURRENT if name == first else ''}>{escape(label)}</a>"
         for name, label in NAVIGATION.items()
     )
@@ -121,7 +120,7 @@ def body(view: View, query: Query) -> str:
     own = f"/{view.name}"
     return (
         f'<div class="title"><div><h1>{escape(view.title)}</h1><p class="lead">{escape(view.lead)}</p></div>'
-        f"{_filter(view, query, own)}</div>{''.join(_block(block, query, own) for block in view.blocks)}"
+        f"{_filter(view, query, own)}</div>{''.join(map(_block, view.blocks))}"
     )
 
 
@@ -147,43 +146,30 @@ def _filter(view: View, query: Query, own: str) -> str:
             f'<a class="chip" id="filter" href="{escape(query.address(own, failed="" if is_failed else "1"))}">'
             f"{'all sessions' if is_failed else 'with failures only'}</a>"
         )
-    at = ""
-    if view.name == "compare":
-        at = (
-            f'<input name="at" value="{escape(query.at)}" placeholder="deploy: 6h, 2026-11-17T06:00" '
-            'aria-label="When the deploy was">'
-        )
     return (
         f'<form class="filter" action="{escape(own)}">{chips}{hidden}'
         f'<input id="filter" name="tool" value="{escape(query.tool)}" placeholder="name of a tool" aria-label="Tool" '
-        f'autocomplete="off">{at}<input type="hidden" name="since" value="{escape(query.since)}">'
+        f'autocomplete="off"><input type="hidden" name="since" value="{escape(query.since)}">'
         "<button>Show</button></form>"
     )
 
 
-def _block(block: Block, query: Query, own: str) -> str:
+def _block(block: Block) -> str:
     if isinstance(block, Sheet):
-        return _sheet(block, query.address(own) if own else "")
-    return _block_alone(block)
-
-
-def _block_alone(block: Block) -> str:
-    if isinstance(block, Sheet):
-        return _sheet(block, "")
+        return _sheet(block)
     if isinstance(block, Cards):
         return f'<section class="cards">{"".join(map(_card, block.cards))}</section>'
     if isinstance(block, Drawing):
         legend = "".join(f'<span><i class="{tone}"></i>{escape(text)}</span>' for tone, text in block.legend)
-        note = f'<p class="soft">{escape(block.note)}</p>' if block.note else ""
         ends = (
             f'<p class="ends">{"".join(f"<span>{escape(each)}</span>" for each in block.ends)}</p>'
             if block.ends
             else ""
         )
         return (
-            f'<section class="panel{" wide" if block.is_wide else ""}"><div class="head"><h2>{escape(block.title)}</h2>'
+            f'<section class="panel"><div class="head"><h2>{escape(block.title)}</h2>'
             f'<p class="legend">{legend}</p></div>'
-            f'{note}<div class="scroll">{block.svg}</div>{ends}</section>'
+            f'<div class="scroll">{block.svg}</div>{ends}</section>'
         )
     return _note(block)
 
@@ -206,11 +192,8 @@ def _card(card: Card) -> str:
     return f'<a class="card" href="{escape(card.href)}"{title}>{inner}</a>'
 
 
-def _sheet(sheet: Sheet, own: str) -> str:
+def _sheet(sheet: Sheet) -> str:
     title = f'<div class="head"><h2>{escape(sheet.title)}</h2>'
-    if own and sheet.rows:
-        mark = "&" if "?" in own else "?"
-        title += f'<a class="csv" href="{escape(own)}{mark}csv={escape(sheet.id)}" download>CSV</a>'
     note = f'<p class="soft">{escape(sheet.note)}</p>' if sheet.note else ""
     if not sheet.rows:
         return f'<section class="panel">{title}</div>{note}<p class="empty">{escape(sheet.empty)}</p></section>'
@@ -247,13 +230,13 @@ def _cells(columns: Sequence[Column], row: Sequence[Cell]) -> Iterator[str]:
                 f'<rect width="100" height="4"/><rect class="now" width="{part * 100:.1f}" height="4"/></svg>'
             )
         tone = f" {cell.tone}" if cell.tone else ""
-        plain = cell.plain
-        whole = f' title="{escape(plain)}"' if isinstance(plain, str) and plain != short else ""
+        plain = cell.text if cell.whole is None else cell.whole
+        whole = f' title="{escape(plain)}"' if plain != short else ""
         yield f'<td class="{_classes(column)}{tone}"{whole}>{text}</td>'
 
 
 def _cut(text: str, most: int) -> str:
-    """As much of a text as a table has room for; the whole of it is told to who points at it, and in the CSV file."""
+    """As much of a text as a table has room for; the whole of it is told to who points at it."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

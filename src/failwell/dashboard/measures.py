@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from failwell.observe import Numbers
@@ -71,94 +72,87 @@ def overview_cards(
     def tone(value: float | None, good: float, fair: float) -> str:
         return "" if value is None else "good" if value >= good else "fair" if value >= fair else "poor"
 
-    delays = whole.delays_us + whole.delays_client
+    def card(name: str, value: str, note: str, tone: str = "", path: str = "", **more: Any) -> Card:
+        address = query.address(path) if path else None
+        return Card(NAMES[name], value, note, tone, address, means=MEANS[name], **more)
+
+    def rate(of: Callable[[Numbers], float | None], better: int = 1) -> dict[str, Any]:
+        return {"series": [of(part) for part in series], "moved": moved(of(old), of(whole), better=better)}
+
+    w = whole
+    is_delayed, is_declaring = w.delays_us + w.delays_client, w.declared + w.undeclared
     return [
-        Card(
-            "Recovered",
-            share(whole.recovery_rate),
-            f"{count(whole.recovered)} of {count(whole.failed)} failures, {after_words(whole)}"
-            if whole.failed
+        card(
+            "recovery",
+            share(w.recovery_rate),
+            f"{count(w.recovered)} of {count(w.failed)} failures, {after_words(w)}"
+            if w.failed
             else "nothing has failed",
-            tone(whole.recovery_rate, 0.7, 0.4),
-            query.address("/codes"),
-            [part.recovery_rate for part in series],
-            MEANS["recovery"],
-            moved(old.recovery_rate, whole.recovery_rate),
+            tone(w.recovery_rate, 0.7, 0.4),
+            "/codes",
+            **rate(lambda numbers: numbers.recovery_rate),
         ),
-        Card(
-            "First retry works",
-            share(whole.first_retry),
-            f"{count(whole.retried_ok)} of {count(whole.retried)}",
-            tone(whole.first_retry, 0.6, 0.3),
-            query.address("/codes"),
-            [part.first_retry for part in series],
-            MEANS["first_retry"],
-            moved(old.first_retry, whole.first_retry),
+        card(
+            "first_retry",
+            share(w.first_retry),
+            f"{count(w.retried_ok)} of {count(w.retried)}",
+            tone(w.first_retry, 0.6, 0.3),
+            "/codes",
+            **rate(lambda numbers: numbers.first_retry),
         ),
-        Card(
-            "Outcome unknown",
+        card(
+            "unknown",
             count(doubts.open),
             f"{count(doubts.looked)} looked at, {count(doubts.repeated)} repeated all the same",
             "poor" if doubts.open else "good",
-            query.address("/unknown"),
-            means=MEANS["unknown"],
+            "/unknown",
             moved=rarer(doubts.open, old_doubts.open),
         ),
-        Card(
-            "Double effects prevented",
-            count(whole.prevented),
+        card(
+            "prevented",
+            count(w.prevented),
             "writes that were not made twice",
-            "good" if whole.prevented else "",
-            query.address("/tools"),
-            [part.prevented for part in series],
-            MEANS["prevented"],
+            "good" if w.prevented else "",
+            "/tools",
+            series=[part.prevented for part in series],
         ),
-        Card(
-            "Delays obeyed",
-            share(whole.obeyed),
-            f"{count(whole.obeyed_us)} of {count(whole.delays_us)} by us, "
-            f"{count(whole.obeyed_client)} of {count(whole.delays_client)} by clients"
-            if delays
+        card(
+            "obeyed",
+            share(w.obeyed),
+            f"{count(w.obeyed_us)} of {count(w.delays_us)} by us, "
+            f"{count(w.obeyed_client)} of {count(w.delays_client)} by clients"
+            if is_delayed
             else "no failure named one",
-            tone(whole.obeyed, 0.9, 0.6),
-            None,
-            [part.obeyed for part in series],
-            MEANS["obeyed"],
-            moved(old.obeyed, whole.obeyed),
+            tone(w.obeyed, 0.9, 0.6),
+            **rate(lambda numbers: numbers.obeyed),
         ),
-        Card(
-            "Drift",
-            share(whole.drift),
-            f"{count(whole.undeclared)} failures with a code that is not declared"
-            if whole.declared + whole.undeclared
+        card(
+            "drift",
+            share(w.drift),
+            f"{count(w.undeclared)} failures with a code that is not declared"
+            if is_declaring
             else "no tool declares its codes",
-            "" if whole.drift is None else "good" if not whole.drift else "fair",
-            query.address("/drift"),
-            [part.drift for part in series],
-            MEANS["drift"],
-            moved(old.drift, whole.drift, better=-1),
+            "" if w.drift is None else "good" if not w.drift else "fair",
+            "/drift",
+            **rate(lambda numbers: numbers.drift, -1),
         ),
-        Card(
-            "Loops",
-            count(whole.loops),
-            f"{count(whole.loop_calls)} calls, {duration(whole.loop_seconds)}, about {count(whole.loop_tokens)} tokens"
-            if whole.loops
+        card(
+            "loops",
+            count(w.loops),
+            f"{count(w.loop_calls)} calls, {duration(w.loop_seconds)}, about {count(w.loop_tokens)} tokens"
+            if w.loops
             else "no call was made in vain again and again",
-            "poor" if whole.loops else "good",
-            query.address("/failures"),
-            [part.loops for part in series],
-            MEANS["loops"],
-            rarer(whole.loops, old.loops),
+            "poor" if w.loops else "good",
+            "/failures",
+            series=[part.loops for part in series],
+            moved=rarer(w.loops, old.loops),
         ),
-        Card(
-            "Failure rate",
-            share(whole.failure_rate),
-            f"{count(whole.failed)} of {count(whole.calls)} calls",
-            "",
-            query.address("/tools"),
-            [part.failure_rate for part in series],
-            MEANS["failure_rate"],
-            moved(old.failure_rate, whole.failure_rate, better=-1),
+        card(
+            "failure_rate",
+            share(w.failure_rate),
+            f"{count(w.failed)} of {count(w.calls)} calls",
+            path="/tools",
+            **rate(lambda numbers: numbers.failure_rate, -1),
         ),
     ]
 

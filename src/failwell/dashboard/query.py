@@ -36,15 +36,13 @@ class Query:
     server: str = ""
     tool: str = ""
     code: str = ""
-    at: str = ""
-    """For a comparison: when the deploy was."""
     failed: str = ""
     now: int = 0
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> Query:
         """From what an address says; what it does not know it leaves out. It raises `BadTime`."""
-        asked = (*_FILTERS, "since", "until", "at", "failed")
+        asked = (*_FILTERS, "since", "until", "failed")
         known = {name: without_nul(given[name])[:200] for name in asked if given.get(name)}
         query = cls(**known, now=now())
         _ = query.period
@@ -73,7 +71,7 @@ class Query:
 
     def address(self, path: str, **changes: str) -> str:
         """The address of a view with the same parameters, but for these."""
-        given = {name: getattr(self, name) for name in ("since", "until", *_FILTERS, "at", "failed")} | changes
+        given = {name: getattr(self, name) for name in ("since", "until", *_FILTERS, "failed")} | changes
         if given["since"] == DEFAULT:
             given["since"] = ""
         written = urlencode({name: value for name, value in given.items() if value})

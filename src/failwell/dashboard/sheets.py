@@ -47,9 +47,9 @@ def failures_sheet(reading: Reading, query: Query, most: int = 200, title: str =
                 Cell(each.code or NONE, each.code, href=href, is_code=True),
                 Cell(each.server or NONE, each.server, tone="soft"),
                 Cell(each.kind.replace("_", " "), each.kind),
-                Cell(count(each.numbers.failed), each.numbers.failed, bar=each.numbers.failed / top),
+                Cell(count(each.numbers.failed), bar=each.numbers.failed / top),
                 recovered_cell(each.numbers),
-                Cell(duration(each.numbers.seconds), round(each.numbers.seconds, 3)),
+                Cell(duration(each.numbers.seconds)),
                 Cell(
                     f"{ago(each.first_at, query.now)} · new" if each.is_new else ago(each.first_at, query.now),
                     stamp(each.first_at),
@@ -86,8 +86,8 @@ def lost_sheet(reading: Reading, query: Query, most: int) -> Sheet:
                 Cell(each.tool, href=href, is_code=True, under=each.server),
                 Cell(each.code or NONE, each.code, href=href, is_code=True),
                 Cell(each.server or NONE, each.server, tone="soft"),
-                Cell(count(lost), lost, bar=lost / top),
-                Cell(count(each.numbers.failed), each.numbers.failed),
+                Cell(count(lost), bar=lost / top),
+                Cell(count(each.numbers.failed)),
                 recovered_cell(each.numbers),
             )
         )
@@ -110,7 +110,7 @@ def flow_sheet(reading: Reading, period: Period) -> Sheet:
             (
                 Cell(each.kind.replace("_", " "), each.kind),
                 Cell(each.decision.replace("_", " ") or "left to the agent", each.decision),
-                Cell(count(failed), failed),
+                Cell(count(failed)),
                 rate_cell(rate),
             )
         )
@@ -132,13 +132,13 @@ def numbers_sheet(reading: Reading, column: str, query: Query, most: int = 200, 
     for name, numbers in reading.by(column, query.period, most):
         href = query.address("/failures", **{column: name})
         cells = (
-            Cell(count(numbers.calls), numbers.calls),
-            Cell(count(numbers.failed), numbers.failed),
-            Cell(share(numbers.failure_rate), numbers.failure_rate, bar=numbers.failure_rate),
-            recovered_cell(numbers) if numbers.failed else Cell(NONE, ""),
-            Cell(share(numbers.first_retry), numbers.first_retry),
-            Cell(count(numbers.prevented) if numbers.prevented else NONE, numbers.prevented),
-            Cell(count(numbers.loops) if numbers.loops else NONE, numbers.loops),
+            Cell(count(numbers.calls)),
+            Cell(count(numbers.failed)),
+            Cell(share(numbers.failure_rate), bar=numbers.failure_rate),
+            recovered_cell(numbers) if numbers.failed else Cell(NONE),
+            Cell(share(numbers.first_retry)),
+            Cell(count(numbers.prevented) if numbers.prevented else NONE),
+            Cell(count(numbers.loops) if numbers.loops else NONE),
         )
         rows.append((Cell(name or NONE, name, href=href, is_code=True), *(cells[index] for index in kept)))
     columns = (Column(column), *(_NUMBERS[index] for index in kept))
@@ -181,12 +181,12 @@ def attempts_sheet(
         if row["prevented"]:
             decided = f"{decided or 'answered'}, not repeated"
         cells += [
-            Cell(str(row["attempt"]), row["attempt"]),
+            Cell(str(row["attempt"])),
             Cell(decided or ("" if row["ok"] else "by the agent"), row["decision"], tone="" if decided else "soft"),
             Cell(row["effect"] or "", tone="poor" if row["effect"] in ("unknown", "partial") else "soft"),
-            Cell(waited, row["waited"], tone="poor" if row["obeyed"] == 0 else "good" if row["obeyed"] else ""),
-            Cell(duration(row["seconds"]), row["seconds"]),
-            Cell(f"after {row['recovered']}" if row["recovered"] else "", row["recovered"]),
+            Cell(waited, tone="poor" if row["obeyed"] == 0 else "good" if row["obeyed"] else ""),
+            Cell(duration(row["seconds"])),
+            Cell(f"after {row['recovered']}" if row["recovered"] else ""),
         ]
         if len(columns) > len(cells):
             cells.append(Cell(row["message"] or "", tone="soft"))
@@ -201,4 +201,4 @@ def recovered_cell(numbers: Numbers) -> Cell:
 def rate_cell(rate: float | None) -> Cell:
     """A share of which more is better."""
     tone = "" if rate is None else "good" if rate >= 0.7 else "fair" if rate >= 0.4 else "poor"
-    return Cell(share(rate), None if rate is None else round(rate, 4), tone=tone)
+    return Cell(share(rate), tone=tone)

@@ -1,10 +1,9 @@
-"""What a view shows, before it is a page, a CSV file or JSON."""
+"""What a view shows, before it is a page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,8 +11,8 @@ class Cell:
     """One value of a table, and what it looks like."""
 
     text: str
-    value: Any = None
-    """The value for programs, where it is not the text."""
+    whole: str | None = None
+    """What it says to who points at it, where the text is shorter."""
     href: str | None = None
     tone: str = ""
     bar: float | None = None
@@ -21,10 +20,6 @@ class Cell:
     is_code: bool = False
     under: str = ""
     """What stands below it where the column that has it is left out."""
-
-    @property
-    def plain(self) -> Any:
-        return self.text if self.value is None else self.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +77,8 @@ class Drawing:
     svg: str
     legend: Sequence[tuple[str, str]] = ()
     """A class of colour, and what it stands for."""
-    note: str = ""
     ends: Sequence[str] = ()
     """What stands below it, from left to right."""
-    is_wide: bool = False
-    """Whether a phone has no room for it, and a table says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +101,3 @@ class View:
     title: str
     lead: str = ""
     blocks: list[Block] = field(default_factory=list)
-
-    @property
-    def sheets(self) -> list[Sheet]:
-        return [block for block in self.blocks if isinstance(block, Sheet)]

@@ -9,7 +9,6 @@ from urllib.parse import quote
 from failwell.observe import Numbers, Period, Reading
 
 from . import drawings
-from .changes import compare
 from .figures import NONE, ago, count, duration, moment, share, stamp
 from .measures import MEANS, after_words, meanings_sheet, overview_cards
 from .query import HOUR, Query
@@ -39,12 +38,6 @@ def overview(reading: Reading, query: Query) -> View:
     view.blocks += _over_time("Failures over time", parts)
     view.blocks.append(failures_sheet(reading, query, most=8, title="What fails most"))
     view.blocks.append(lost_sheet(reading, query, most=8))
-    if flow := drawings.flow(reading.flow(period)):
-        note = (
-            "From the kind of failure, over what Failwell decided, to whether the agent got through. "
-            "Where only a server tells of a call, the agent decides."
-        )
-        view.blocks.append(Drawing("What became of failures", flow, note=note, is_wide=True))
     view.blocks.append(flow_sheet(reading, period))
     view.blocks.append(numbers_sheet(reading, "tool", query, most=8, title="Tools"))
     view.blocks.append(meanings_sheet())
@@ -111,15 +104,13 @@ def failure(reading: Reading, query: Query, id: int) -> View | None:
     ]
     view.blocks.append(Cards(cards))
     view.blocks += _over_time("Over time", parts)
-    if svg := drawings.flow(reading.flow(own)):
-        view.blocks.append(Drawing("What became of it", svg, is_wide=True))
     view.blocks.append(flow_sheet(reading, own))
     examples = reading.examples(tool, code, 30, server=server)
     nexts = [
         (
             Cell(name, is_code=True),
-            Cell(count(times), times),
-            Cell(share(worked / times), round(worked / times, 4)),
+            Cell(count(times)),
+            Cell(share(worked / times)),
         )
         for name, times, worked in reading.next_calls(examples)
     ]
@@ -147,9 +138,9 @@ def codes(reading: Reading, query: Query) -> View:
     note = "Failures that were recovered from: after how many further calls of the tool one worked."
     rows = [
         (
-            Cell("the next call" if calls == 1 else f"{calls} calls", calls),
-            Cell(count(number), number, bar=number / max(1, whole.recovered)),
-            Cell(share(number / whole.failed if whole.failed else None), number / whole.failed if whole.failed else 0),
+            Cell("the next call" if calls == 1 else f"{calls} calls"),
+            Cell(count(number), bar=number / max(1, whole.recovered)),
+            Cell(share(number / whole.failed if whole.failed else None)),
         )
         for calls, number in enumerate(whole.after, 1)
     ]
@@ -172,9 +163,9 @@ def sessions(reading: Reading, query: Query) -> View:
         (
             Cell(each.name[:16], each.name, href=f"/sessions/{quote(each.name, safe='')}", is_code=True),
             Cell(each.client or NONE, each.client),
-            Cell(count(each.calls), each.calls),
-            Cell(count(each.failed), each.failed, tone="poor" if each.failed else "soft"),
-            Cell(duration((each.last_at - each.first_at) / 1000), (each.last_at - each.first_at) / 1000),
+            Cell(count(each.calls)),
+            Cell(count(each.failed), tone="poor" if each.failed else "soft"),
+            Cell(duration((each.last_at - each.first_at) / 1000)),
             Cell(ago(each.last_at, query.now), stamp(each.last_at), tone="soft"),
         )
         for each in found
@@ -260,7 +251,7 @@ def drift(reading: Reading, query: Query) -> View:
             Cell(server or NONE, server),
             Cell(tool, is_code=True, under=server),
             Cell(code, is_code=True),
-            Cell(count(times), times),
+            Cell(count(times)),
         )
         for server, tool, code, times in reading.undeclared(query.period)
     ]
@@ -296,6 +287,5 @@ VIEWS: Final[dict[str, Callable[[Reading, Query], View]]] = {
     "sessions": sessions,
     "unknown": unknown,
     "drift": drift,
-    "compare": compare,
 }
 """By the path of the page."""
