@@ -226,3 +226,11 @@ def test_many_and_endless_secrets_do_not_stall() -> None:
     for text in ("a b/" * 2_499, "61 20 62 2f " * 1_000, "%61" * 4_000, "\\" * 12_000, "&amp" * 3_000):
         endless.text(text)
     assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("kept", [24, 30, 39])
+def test_a_known_secret_that_was_cut_is_masked(kept: int) -> None:
+    secret = "birch-fern-oak-river-stone-cloud-meadow-4"
+    assert Guard().knowing([secret]).text(f"no '{secret[:kept]}…' here") == f"no '{MASK}…' here"
+    assert Guard().knowing([secret]).text(f"no {secret[:kept]}") == f"no {MASK}"
+    assert secret[:20] in Guard().knowing([secret]).text(f"no {secret[:20]}")

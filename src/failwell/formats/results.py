@@ -37,13 +37,7 @@ def render(
     </tool_error>
     """
     spec = _spec(format, options)
-    # A look at the JSON that would leave is cheaper than one at all there is; what is no JSON is `str` already.
-    if guard is None or spec.encode is not str:
-        written = spec.encode(_wire(outcome, spec, carry, options))
-        if guard is None or guard.passes(outcome, written) or (told := guard(outcome)) is outcome:
-            return written
-        return spec.encode(_wire(told, spec, carry, options))
-    return spec.encode(_wire(guard(outcome), spec, carry, options))
+    return spec.encode(_wire(_guarded(outcome, guard), spec, carry, options))
 
 
 def to_wire(

@@ -76,7 +76,7 @@ def log_failure(
         }
         fields: dict[str, Json] = {
             # What the guard has left as it was needs no second look.
-            **_guarded(names, said or _told(error), error, guard, looked=told is error and not said),
+            **_guarded(names, said or _told(error), guard, looked=told is error and not said),
             "error_code": number_of(error) if number is None else number,
             "kind": error.kind.value,
             "strategy": error.strategy.value,
@@ -182,14 +182,14 @@ def _told(error: ToolError) -> str:
     return ", ".join(problem.name for problem in error.fields[:_MOST_FIELDS]) or text(error.debug) or error.message
 
 
-def _guarded(names: dict[str, Any], details: str, error: ToolError, guard: Guard, *, looked: bool) -> dict[str, Json]:
+def _guarded(names: dict[str, Any], details: str, guard: Guard, *, looked: bool) -> dict[str, Json]:
     """What is printed of a failure: the names on one line each, and no secret in any of it."""
     # One look first; most often there is nothing to mask.
     lines = {name: text(value) for name, value in names.items() if isinstance(value, str)}
     whole = " ".join(lines.values())
     if " ".join(whole.split()) != whole or len(whole) > _LONGEST_NAME or not guard.hides_nothing(whole):
         lines = {name: guard.label(line) for name, line in lines.items()}
-    return {**names, **lines, "details": details if looked or guard.passes(error, details) else guard.text(details)}
+    return {**names, **lines, "details": details if looked else guard.text(details)}
 
 
 def _line(told: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .arguments import Secrets, secret_paths
+from .error_guard import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
+from .error_guard import gathered as gathered
 from .fence import CITATION, cited, is_cited, poses, uncited
 from .known import all_forms as all_forms
 from .known import forms_of as forms_of
@@ -11,8 +13,6 @@ from .length import shorten
 from .looks import drawn as drawn
 from .looks import likely as likely
 from .looks import plausible as plausible
-from .outlet import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
-from .outlet import gathered as gathered
 from .patterns import timely as timely
 from .redactor import MASK
 from .secret_names import is_ambiguous_name as is_ambiguous_name

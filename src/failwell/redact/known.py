@@ -10,7 +10,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Final
 
 from failwell.model import pattern
@@ -26,6 +26,8 @@ _ESCAPED: Final = pattern(r"\\u([0-9a-fA-F]{4})")
 # A shorter one is a part of ids by chance, and a word of fewer letters a part of other words.
 _SHORTEST_ANYWHERE: Final = 8
 _SHORTEST_LONG_WORD: Final = 10
+# By so much of its beginning a longer one is known that was cut.
+_TELLTALE: Final = 24
 # What ends in a letter or a digit, and is no part of the word that follows: an escape in code, in an address or in
 # mail, a colour, the option that a password is glued to.
 _ESCAPE_BEFORE: Final = pattern(
@@ -44,29 +46,48 @@ def without_values(text: str, values: Sequence[str], mask: str) -> str:
     'orangeade with an …'
     """
     for value in values:
-        if value in text:
-            text = _without(text, value, mask)
-    if not values or _is_as_it_looks(text):
+        text = _without(text, value, mask)
+    # Whether nothing in the text goes, or becomes something else, when it is read and told on one line.
+    is_plain = text.isascii() and text.isprintable() and "\\" not in text
+    if not values or (is_plain and "  " not in text and "&#" not in text):
         return text
     shown = _shown(text)
     told = shown
     for value in values:
-        if value in told:
-            told = _without(told, value, mask)
+        told = _without(told, value, mask)
     told = _unparted(told, values, mask)
     return told if told != shown else text
 
 
 def _without(text: str, value: str, mask: str) -> str:
-    if not _is_part_by_chance(value):
-        return text.replace(value, mask)
-    told, end, start = "", 0, text.find(value)
-    while start >= 0:
-        stop = start + len(value)
-        if _stands_alone(text, start, stop):
+    if value in text:
+        text = _masked_spans(text, [found.span() for found in re.finditer(re.escape(value), text)], value, mask)
+    return text
+
+
+def without_beginnings(text: str, values: Sequence[str], mask: str) -> str:
+    """`text` without what is left of long values that were cut.
+
+    >>> without_beginnings("no birch-fern-oak-river-sto… here", ["birch-fern-oak-river-stone-cloud"], "X")
+    'no X… here'
+    """
+    for value in values:
+        begin = text.find(value[:_TELLTALE]) if len(value) > _TELLTALE else -1
+        while begin >= 0:
+            size = next((n for n in range(_TELLTALE, len(value)) if text[begin + n : begin + n + 1] != value[n]), 0)
+            text = text[:begin] + mask + text[begin + size :] if size else text
+            begin = text.find(value[:_TELLTALE], begin + 1)
+    return text
+
+
+def _masked_spans(text: str, spans: Iterable[tuple[int, int]], value: str, mask: str) -> str:
+    """`text` with a value masked that was found there, but not where it is a part of something else."""
+    by_chance = _is_part_by_chance(value)
+    told, end = "", 0
+    for start, stop in spans:
+        if start >= end and not (by_chance and not _stands_alone(text, start, stop)):
             told += text[end:start] + mask
             end = stop
-        start = text.find(value, max(end, start + 1))
     return told + text[end:]
 
 
@@ -95,12 +116,6 @@ def _goes_on(sign: str) -> bool:
     return sign.islower() or sign.isupper() or sign.isdigit()
 
 
-def _is_as_it_looks(text: str) -> bool:
-    """Whether nothing in a text goes, or becomes something else, when it is read and told on one line."""
-    is_plain = text.isascii() and text.isprintable() and "\\" not in text
-    return is_plain and "  " not in text and "&#" not in text
-
-
 def _shown(text: str) -> str:
     if "\\" in text:
         text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text).replace("\\n", "\n")
@@ -114,58 +129,45 @@ def _shown(text: str) -> str:
 def _unparted(text: str, values: Sequence[str], mask: str) -> str:
     """`text` without the values that stand in it on more than one line, or with more space between their words."""
     for value in values:
-        if 0 < _least(value) <= len(text) and _may_say(text, value.split()):
-            text = _phrase(value).sub(partial(_masked_phrase, _is_part_by_chance(value), mask), text)
+        words = _words(value)
+        # Most have not all words of one, and to look for them in their order takes longer.
+        if words and all(word in text for word in words):
+            text = _masked_spans(text, [found.span() for found in _phrase(value).finditer(text)], value, mask)
     joined = _BREAK.sub("", text)
     if joined == text:
         return text
     parted = [value for value in values if len(value) >= _SHORTEST_PARTED and value in joined]
-    return _masked_across(text, joined, parted, mask) if parted else text
-
-
-# A key in a file is a value for each of its lines, and each is looked for in three dozen forms.
-@lru_cache(maxsize=4096)
-def _least(value: str) -> int:
-    """How long a text is at least that holds the words of a value; 0 where it is one word."""
-    words = value.split()
-    return sum(map(len, words)) + len(words) - 1 if len(words) > 1 else 0
-
-
-def _may_say(text: str, words: Sequence[str]) -> bool:
-    """Whether a text has each of several words: most have not, and to look for them in their order takes longer."""
-    return all(word in text for word in words)
-
-
-def _masked_phrase(is_part: bool, mask: str, found: re.Match[str]) -> str:
-    return found[0] if is_part and not _stands_alone(found.string, found.start(), found.end()) else mask
-
-
-@lru_cache(maxsize=256)
-def _phrase(value: str) -> re.Pattern[str]:
-    return re.compile(r"\s+".join(map(re.escape, value.split())))
-
-
-def _masked_across(text: str, joined: str, values: Sequence[str], mask: str) -> str:
-    """`text` without the values that stand in the same text without its breaks."""
     places: list[int] = []
     end = 0
-    for gap in _BREAK.finditer(text):
+    for gap in _BREAK.finditer(text) if parted else ():
         places += range(end, gap.start())
         end = gap.end()
     places += range(end, len(text))
-    found = sorted(
-        (places[one.start()], places[one.end() - 1] + 1, _is_part_by_chance(value))
-        for value in values
+    spans = sorted(
+        (places[one.start()], places[one.end() - 1] + 1, value)
+        for value in parted
         for one in re.finditer(re.escape(value), joined)
     )
     told, end = "", 0
-    for start, stop, is_part in found:
-        if is_part and not _stands_alone(text, start, stop):
+    for start, stop, value in spans:
+        if _is_part_by_chance(value) and not _stands_alone(text, start, stop):
             continue
         if start >= end:
             told += text[end:start] + mask
         end = max(end, stop)
     return told + text[end:]
+
+
+# A key in a file is a value for each of its lines, and each is looked for in three dozen forms.
+@lru_cache(maxsize=4096)
+def _words(value: str) -> tuple[str, ...]:
+    words = value.split()
+    return tuple(words) if len(words) > 1 else ()
+
+
+@lru_cache(maxsize=256)
+def _phrase(value: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, value.split())))
 
 
 # In letters of another size a shorter one may be the name of something.

@@ -14,7 +14,7 @@ from failwell.model import pattern
 
 from . import secret_rules as rules
 from .assignments import Span, assignments, folded_end, is_harmless, token_end
-from .known import all_forms, without_values
+from .known import all_forms, without_beginnings, without_values
 from .looks import PROSE, drawn, is_stand_in, likely, plausible, scrambled
 from .secret_names import is_ambiguous_name, is_secret_name, names_something, words_of
 from .sentences import said
@@ -108,7 +108,7 @@ class Redactor:
         # What is a secret in one place is one in every other; the longest first, which may hold others.
         for value in sorted(found, key=lambda value: (-len(value), value))[:_MOST_KNOWN]:
             text = self._everywhere(value, text)
-        return text
+        return without_beginnings(text, self.values, self.mask)
 
     def _without(self, text: str, spans: Iterable[tuple[int, int]], found: set[str] | None) -> str:
         """`text` with these stretches masked; what was in them is added to what was `found`."""
@@ -136,25 +136,25 @@ class Redactor:
 
     def _tokens(self, text: str, lower: str) -> Iterator[tuple[int, int]]:
         """The tokens that are known by their marks and shapes, also over the end of a line."""
-        for mark, written in rules.MARKS.items():
-            if mark in lower:
-                for match in rules.token(written).finditer(text):
-                    body = match[0][len(mark) :]
-                    sure = written in rules.UNMISTAKABLE and any(map(str.isdigit, body))
-                    if (sure or drawn(body) or any(map(drawn, _PART.findall(body)))) and not is_stand_in(match[0]):
-                        yield match.start(), folded_end(text, match.end())
+        present = [written for mark, written in rules.MARKS.items() if mark in lower]
+        for mark in present:
+            for match in rules.token(mark).finditer(text):
+                body = match[0][len(mark) :]
+                sure = mark in rules.UNMISTAKABLE and any(map(str.isdigit, body))
+                if (sure or drawn(body) or any(map(drawn, _PART.findall(body)))) and not is_stand_in(match[0]):
+                    yield match.start(), folded_end(text, match.end())
         for number in dict.fromkeys(number for word, number in rules.SHAPE_WORDS if word in lower):
             for match in rules.shape(number).finditer(text):
                 if not is_stand_in(match[0]):
                     yield match.start(), folded_end(text, match.end())
-        for rest in _NEXT_LINE.finditer(text) if "\n" in text else ():
+        for rest in _NEXT_LINE.finditer(text) if present and "\n" in text else ():
             begun = _BEGUN.search(text[max(0, rest.start() - 80) : rest.start()])
             if begun is None or not drawn(rest[1]):
                 continue
-            for written in rules.MARKS.values():
-                at = begun[0].find(written)
+            for mark in present:
+                at = begun[0].find(mark)
                 joined = begun[0][at:] + rest[1]
-                if at >= 0 and (whole := rules.token(written).match(joined)) and whole.end() > len(begun[0]) - at:
+                if at >= 0 and (whole := rules.token(mark).match(joined)) and whole.end() > len(begun[0]) - at:
                     yield rest.start() - len(begun[0]) + at, folded_end(text, rest.end())
 
     def _entropic(self, text: str) -> Iterator[tuple[int, int]]:

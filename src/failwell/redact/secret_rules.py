@@ -178,7 +178,7 @@ PLACES: Final[dict[str, Place]] = {
         r"|\becho\s{1,3}[\"']?[\w.-]{1,40}:(?=[^\r\n|]{1,200}\|[^\r\n]{0,20}chpasswd))(?!/)[^\s\"'|]{1,200}",
     ),
     "login_flag": Place(
-        ("login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "kadmin", "openssl", "snmp"),
+        ("docker", "podman", "buildah", "skopeo", "helm", "crane", "oc login", "az login", "cf login", "twine", "mongo", "redis-cli", "ldap", "sqlcmd", "bcp ", "secret set", "kadmin", "openssl", "snmp"),
         r"(?P<keep>\b(?:(?:docker|podman|buildah|skopeo|nerdctl|helm|crane|oc|az|cf)\b[^\r\n|;]{0,60}?[\s\"']login\b"
         r"[^\r\n|;]{0,200}?[\s\"']-p|(?:twine|mongo(?:sh|dump|restore|import|export)?)\b[^\r\n|;]{0,200}?[\s\"']-p"
         r"|redis-cli\b[^\r\n|;]{0,200}?[\s\"'](?:-a|--pass)|(?:ldap[a-z]{2,8}|kadmin)\b[^\r\n|;]{0,200}?[\s\"']-w"
@@ -236,7 +236,8 @@ PLACES: Final[dict[str, Place]] = {
     ),
     # Code.
     "login_given": Place(
-        ("login", "logon", "signin", "authenticate", "auth(", "bind", "credential", "connect", "__construct(", "password("),
+        ("login(", "logon(", "sign_in(", "signin(", "authenticate(", "auth(", "bind(", "bind_s(", "credential(", "credentials(",
+         "connect(", "connection(", "__construct("),
         r"(?P<keep>\b(?:\w{0,20}(?:log_?[io]n|sign_?in|authenticate|basic_?auth|(?<![A-Za-z])auth|simple_bind(?:_s)?|ldap_bind)\("
         r"(?:[\"'][^\"'\r\n]{1,100}[\"']|[A-Za-z_][\w.]{0,40}),\s?"
         r"|(?:\w{0,30}connect(?:ion)?|__construct)\([\"'][^\"'\r\n]{0,200}[\"'],\s?(?:[\"']?[0-9]{1,5}[\"']?,\s?)?"
@@ -345,8 +346,8 @@ PLACES: Final[dict[str, Place]] = {
         r"|with|user)){0,4}:?\s[(\"']?[A-Za-z][\w.@+\\-]{1,60}(?::|\s?/\s?))(?P<plausible>[^\s\"')/\\:][^\s\"')/]{5,200})",
     ),
     "said_number": Place(
-        ("otp", "pin", "cvv", "cvc", "passcode", "2fa", "mfa", "sms", "verification", "login", "auth", "one-time",
-         "one time", "your"),
+        ("otp", "pin", "cvv", "cvc", "passcode", "2fa", "mfa", "sms", "one-time", "one time", "your code", "r code is",
+         *(f"{word}{gap}code" for word in ("verification", "login", "auth") for gap in ("", " ", "_", "-"))),
         r"(?P<keep>\b(?:(?:otp|totp|pin|passcode|(?:2fa|mfa|otp|sms|pin|verification|login|auth|one[- ]time)[ _-]?(?:pass)?code"
         r"|your(?:\s[a-z-]{1,20}){0,2}\scode(?=\s(?:is|:)\s))[\"']?"
         r"(?:\s(?:is|was|code|number|you|entered|provided|supplied|given|typed)){0,3}\s{0,2}[:=#]?\s{0,2}[\"'(]{0,2}(?=[0-9]{4})"

@@ -71,9 +71,7 @@ def failed(
     if isinstance(told, ToolError):
         told = traceless(told)
     text = _text(original) if original is not None else None
-    # One look at what is said anew and at what was said before, which is mostly all that there is to look at.
-    is_clear = text is not None and isinstance(told, ToolError) and DEFAULT.clears(told, text)
-    told = told if is_clear else DEFAULT(told)
+    told = DEFAULT(told)
     theirs = said.get("result") if isinstance(said, dict) else None
     if FORMATS[format].prose and isinstance(told, ToolError) and not ending.in_doubt and _has_words(theirs):
         result = _in_their_words(theirs, told)
@@ -91,7 +89,7 @@ def failed(
         if isinstance(theirs, dict):
             _beside(result, theirs, in_doubt=ending.in_doubt)
     if original is not None:
-        whole = {"cut": len(original)} if text is None else kept(text, said, is_clear=is_clear)
+        whole = {"cut": len(original)} if text is None else kept(text, said)
         result.setdefault("_meta", {})[ORIGINAL] = whole
     return result
 
@@ -170,11 +168,11 @@ def _output(text: str) -> str:
     return f"{text[:half]}\n…({len(text) - 2 * half} characters cut)…\n{text[-half:]}"
 
 
-def kept(text: str, message: Any, *, is_clear: bool) -> dict[str, Any]:
+def kept(text: str, message: Any) -> dict[str, Any]:
     """What the server sent: byte for byte where there is nothing to hide in it, which may be known by now."""
     # A trace has line ends, which are written with a backslash.
     cut = without_traces(message) if "\\" in text else message
-    if cut == message and (is_clear or DEFAULT.hides_nothing(text)):
+    if cut == message and DEFAULT.hides_nothing(text):
         return {"frame": text}
     hidden = masked(cut)
     if hidden == message and DEFAULT.redact(text) == text:

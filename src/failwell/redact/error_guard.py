@@ -1,25 +1,23 @@
 """What may leave: nothing secret, nothing endless, nothing that is not what it looks like.
 
 The guard stands between every error and every way out. It gives the very same object back when there is nothing to
-do, which costs one look at the texts.
+do, which costs one look at the texts. `masked` does the same for JSON that somebody else has made.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
-from failwell.model import FieldError, Json, NeedsInput, Patch, Path, Sent, ToolError, pattern, room_after
+from failwell.model import Json, NeedsInput, Path, Sent, ToolError, pattern
 
 from .arguments import Secrets, secret_paths
-from .echo import LONGEST as _LONGEST_QUOTED
-from .echo import Echoes
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .known import all_forms, without_values
-from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, full_length, question_within, within
+from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, ends, full_length, question_within, within
 from .looks import drawn
 from .redactor import MASK, Redactor, redactor
 from .secret_names import is_secret_name, masks_numbers
@@ -35,10 +33,14 @@ _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "non
 _LONGEST: Final = 64_000
 _SHORTEST: Final = 12_000
 _MARGIN: Final = 4_000
-_MOST: Final = 200_000
+_MOST: Final = 40_000
 _EACH: Final = 50
 _ROUNDS: Final = 4
 _LONGEST_LABEL: Final = 200
+# Of what somebody else has made so much stays, and so much of it is looked through more closely.
+_MOST_MASKED: Final = 400_000
+_MOST_SEARCHED: Final = 100_000
+_PIECE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,6 @@ class Guard:
     max_tokens: int = MAX_TOKENS
     fences: bool = True
     secret_paths: frozenset[Path] = frozenset()
-    # What was sent and is too long to be quoted whole.
-    _echoes: Echoes | None = field(default=None, compare=False, repr=False)
     # What is left to look through of the error at hand.
     _room: list[int] | None = field(default=None, compare=False, repr=False)
 
@@ -88,26 +88,21 @@ class Guard:
         return replace(self, redact=replace(self.redact, values=all_forms((*self.redact.values, *values))))
 
     def hearing(self, arguments: Mapping[str, Any] | None, *, is_plain: bool = False) -> Guard:
-        """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up, and
-        none is quoted twice in a text, nor at length. `is_plain` says that no secret is among them."""
-        if not arguments:
-            return self
-        secrets = () if is_plain else self.secrets.values(arguments)
-        known = self.knowing(secrets) if secrets else self
-        if all(room_after(value, _LONGEST_QUOTED) >= 0 for value in arguments.values()):
-            return known
-        return replace(known, _echoes=Echoes.of(arguments, secrets))
+        """The same guard for a call with these arguments: the secrets among them are masked wherever they turn up.
+        `is_plain` says that no secret is among them."""
+        secrets = self.secrets.values(arguments) if arguments and not is_plain else ()
+        return self.knowing(secrets) if secrets else self
 
     @property
     def is_lasting(self) -> bool:
         """Whether it knows of no value in particular, as one does that hears what a call was sent."""
-        return self._echoes is None and not self.redact.values
+        return not self.redact.values
 
     def __call__(self, outcome: Outcome) -> Outcome:
         """The outcome as it may leave."""
         if isinstance(outcome, NeedsInput):
             return cast(Outcome, self._question(outcome))
-        if not self._needed(outcome):
+        if self._is_clear(outcome):
             return outcome
         return cast(Outcome, self._within(self._cleaned(outcome)))
 
@@ -128,43 +123,11 @@ class Guard:
                 break
         return within(error, self.max_chars, self.max_tokens)
 
-    def passes(self, outcome: ToolError | NeedsInput, written: str) -> bool:
-        """Whether `written`, a JSON text made of `outcome`, may leave as it is: one look that says no when in doubt.
-
-        What a format leaves out needs no looking at, except for what was sent for a secret argument: the rest may
-        quote it. Whatever is escaped in JSON, or not ASCII, is left to those who look at each text.
-        """
-        if self.secret_paths or isinstance(outcome, NeedsInput):
-            return False
-        if len(written) > self.max_chars or len(written) > 4 * self.max_tokens:
-            return False
-        if self._echoes is not None and len(written) > _LONGEST_QUOTED:
-            return False
-        given = outcome._given
-        # What a format may spell in its own way, or only make a digest of.
-        for text in (outcome.message, given.get("code", "")):
-            if text not in written:
-                written = f"{written} {text}"
-        for name in ("fields", "patch"):
-            for part in given.get(name, ()):
-                for step in part.path:
-                    if type(step) is str and is_secret_name(step):
-                        return False
-        return self.hides_nothing(written)
-
     def hides_nothing(self, written: str) -> bool:
         """Whether there is nothing to mask in a JSON text, names and all: one look that says no when in doubt."""
         if not written.isascii() or written.encode().translate(None, _PLAIN):
             return False
         return self.redact.is_idle(written) and not (self.fences and poses(written))
-
-    def clears(self, error: ToolError, beside: str) -> bool:
-        """Whether an error may leave as it is, and a JSON text beside it: one look that says no when in doubt."""
-        texts = self._texts(error)
-        if texts is None:
-            return False
-        whole = " ".join(texts)
-        return whole.isprintable() and self.hides_nothing(f"{whole} {beside}")
 
     def text(self, text: str, name: str = "") -> str:
         """One text as it may leave, standing under `name`."""
@@ -187,15 +150,7 @@ class Guard:
             if self._room[0] < 0:
                 return f"…({len(text)} characters cut)…" if text else ""
             self._room[0] -= min(len(text), longest) + _EACH
-        if self._echoes is not None and len(text) > self._echoes.shortest:
-            cleaned = partial(self._clean, longest=longest)
-            return self._echoes.told(visible(text), cleaned, self._clean, self.redact.mask)
-        return self._clean(text, longest)
-
-    def _clean(self, text: str, longest: int | None = None) -> str:
-        if longest is not None and len(text) > longest + 2 * _MARGIN:
-            text = self._ends(text, longest)
-        return self.redact(visible(text))
+        return self.redact(visible(self._ends(text, longest) if len(text) > longest + 2 * _MARGIN else text))
 
     def label(self, text: str) -> str:
         """A name for a line of a log, a span or a metric: on one line, not long, without secrets and tricks."""
@@ -213,35 +168,18 @@ class Guard:
             return quoted(self.plain(text[len(OPEN) : -len(CLOSE)].replace(_QUOTED_MASK, MASK)))
         return fence(self.plain(text))
 
-    def _texts(self, error: ToolError) -> list[str] | None:
-        """All texts of an error, if there is nothing to do for what they stand under, or for how long they are."""
+    def _is_clear(self, error: ToolError) -> bool:
+        """Whether there is nothing to do, from one look at all texts together: no when in doubt."""
         if self.secret_paths and (error.fields or error.patch):
-            return None
-        if self._misnamed(error):
-            return None
-        texts: list[str] = []
-        names: list[str] = []
-        _collect(error._given, texts, names)
-        if any(map(self.redact.secret_name if self.redact.names else is_secret_name, names)):
-            return None
-        if self._echoes is not None and any(len(text) > _LONGEST_QUOTED for text in texts):
-            return None
+            return False
+        texts = [*_texts(error._given)]
         # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
         room = 2 * sum(map(len, texts)) + 26 * len(texts) + 250
-        plain = all(map(str.isascii, texts))
-        return None if room > self.max_chars or room > self.max_tokens * (4 if plain else 1) else texts
-
-    def _needed(self, error: ToolError) -> bool:
-        """Whether there is anything to do, from one look at all texts together."""
-        texts = self._texts(error)
-        if texts is None:
-            return True
-        whole = " ".join(texts)
-        plain = whole.isascii()
-        if not (plain and whole.isprintable()) and needs_cleaning(whole):
-            return True
         # Line by line, since a speaker is told by the beginning of a line.
-        return not self.redact.is_idle(whole) or (self.fences and poses("\n".join(texts)))
+        whole = "\n".join(texts)
+        if room > self.max_chars or room > self.max_tokens * (4 if whole.isascii() else 1) or needs_cleaning(whole):
+            return False
+        return self.redact.is_idle(whole) and not (self.fences and poses(whole)) and not self._misnamed(error)
 
     def _cleaned(self, error: ToolError) -> ToolError:
         given = error._given
@@ -274,20 +212,15 @@ class Guard:
         yield from (str(value) for value in values if isinstance(value, (str, int)) and len(str(value)) >= 4)
 
     def _part(self, name: str, value: Any) -> Any:
-        if name in _CALLS and self._echoes is not None:
-            # What is to be sent is whole, or it is something else.
-            return replace(self, _echoes=None)._part(name, value)
         if name in ("fields", "patch"):
             return [self._field(part.to_dict()) for part in value]
         if name in ("actions", "conflicts"):
-            return [self._value(part.to_dict(), "") for part in value]
+            return [self._value(part.to_dict()) for part in value]
         if name == "verify":
-            return self._value(value.to_dict(), "")
+            return self._value(value.to_dict())
         if name == "sent":
             return self.shown(value)
-        if name in ("next_steps", "notes"):
-            return [self.text(line) for line in value]
-        return self._value(value, "")
+        return self._value([*value] if isinstance(value, tuple) else value)
 
     def shown(self, arguments: Mapping[str, Any] | Sent) -> Sent | None:
         """What may be shown of a call's arguments to whoever makes it again; None where their names may not leave.
@@ -298,7 +231,7 @@ class Guard:
         if sent is None:
             return None
         given = dict(sent.arguments)
-        cleaned = self._mask_below(self._map(given, ""), ())
+        cleaned = self._mask_below(self._value(given), ())
         if cleaned.keys() != given.keys() or any(self.text(name) != name for name in sent.long):
             return None
         return Sent({name: _unmasked(value, cleaned[name]) for name, value in given.items()}, sent.long)
@@ -306,7 +239,7 @@ class Guard:
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
         path = problem.get("path", [])
-        cleaned: dict[str, Json] = self._value(problem, "")
+        cleaned: dict[str, Json] = self._value(problem)
         cleaned["path"] = [self.text(part) if isinstance(part, str) else part for part in path]
         for name in ("sent", "value"):
             if name in problem and self.secret_paths:
@@ -336,48 +269,12 @@ class Guard:
             return [self._mask_below(item, (*path, index)) for index, item in enumerate(value)]
         return value
 
-    def _value(self, value: Json, name: str) -> Json:
-        if isinstance(value, str):
-            return self.text(value, name)
-        if isinstance(value, dict):
-            return self._map(value, name)
-        if isinstance(value, list):
-            return self._list(value, name)
-        if type(value) is int and self.redact.values and str(value) in self.redact.values:
-            return self.redact.mask
-        if name and value is not None and not isinstance(value, bool) and self.redact.secret_name(name):
-            return self.redact.mask if masks_numbers(name) or not is_secret_name(name) else value
-        return value
-
-    def _map(self, data: dict[str, Json], name: str) -> dict[str, Json]:
-        below = name if name and self.redact.secret_name(name) else ""
-        # A pair of name and value is the same as a value under that name.
-        titled = next((data[key] for key in _NAME_KEYS if isinstance(data.get(key), str)), "")
-        place = data.get("loc")
-        if not titled and isinstance(place, list):
-            titled = next((part for part in place if isinstance(part, str) and self.redact.secret_name(part)), "")
-        cleaned: dict[str, Json] = {}
-        for key, item in data.items():
-            shown = self.text(key)
-            while shown in cleaned:
-                shown += "'"
-            cleaned[shown] = self._value(item, below or (titled if key in _VALUE_KEYS and titled else key))
-        return cleaned
-
-    def _list(self, items: list[Json], name: str) -> list[Json]:
-        cleaned = []
-        before: Json = None
-        for item in items:
-            # A flag, or a header as a pair: the name stands in front of its value.
-            named = isinstance(before, str) and (before.startswith("-") or len(items) == 2)
-            secret = named and isinstance(item, str) and self.redact.secret_name(str(before))
-            cleaned.append(self.redact.mask if secret else self._value(item, name))
-            before = item
-        return cleaned
+    def _value(self, value: Json) -> Json:
+        return _walk(value, "", self.redact, self.text)
 
     def _question(self, question: NeedsInput) -> NeedsInput:
         data = question.to_dict()
-        cleaned = self._value(data, "")
+        cleaned = self._value(data)
         if cleaned != data:
             question = changed_question(question, cleaned)
         return question_within(question, self.max_chars, self.max_tokens)
@@ -400,12 +297,7 @@ _PLAIN: Final = bytes(code for code in range(32, 127) if code != ord("\\")) + b"
 _CONTEXT: Final = frozenset({"details", "meta", "debug", "conflicts", "notes"})
 _QUOTED_MASK: Final = "(redacted)"
 _NEVER_TEXT: Final = frozenset({"severity", "strategy", "effect", "kind", "origin", "retry_after", "reset_at"})
-_CALLS: Final = frozenset({"patch", "actions", "verify", "sent"})
-_NAME_KEYS: Final = ("name", "key", "field", "header", "label")
-_VALUE_KEYS: Final = ("value", "input")
 _QUOTED: Final = pattern(r"(?<=')[^'\r\n]{1,200}(?=')|(?<=\")[^\"\r\n]{1,200}(?=\")")
-
-
 # Words that say what a value must be like, rather than which it must be.
 _ABOUT_VALUES: Final = pattern(
     r"\b(?:characters?|chars|letters?|digits?|symbols?|strings?|text|least|most|than|length|long|format|valid|pattern|"
@@ -427,48 +319,22 @@ def _says_nothing(value: Json) -> bool:
     return value is None or isinstance(value, bool)
 
 
-def _collect(data: Mapping[str, Any], texts: list[str], names: list[str]) -> None:
-    """Every text in `data`, and every name that something stands under."""
-    for value in data.values():
-        kind = type(value)
-        if kind is str:
-            texts.append(value)
-        elif kind is dict:
-            texts += value
-            names += value
-            names += [title for key in _NAME_KEYS if type(title := value.get(key)) is str]
-            if "loc" in value and type(value["loc"]) is list:
-                names += [part for part in value["loc"] if type(part) is str]
-            _collect(value, texts, names)
-        elif kind is list or kind is tuple:
-            for item in value:
-                if type(item) is str:
-                    texts.append(item)
-                    if item.startswith("-") or len(value) == 2:
-                        names.append(item)
-                elif type(item) is FieldError:
-                    names += [part for part in item.path if type(part) is str]
-                    texts += (item.message, item.expected or "", item.rule or "", *map(str, item.path))
-                    _collect({"": item.sent, "o": list(item.options)}, texts, names)
-                elif type(item) is Patch:
-                    names += [part for part in item.path if type(part) is str]
-                    texts += (item.to or "", *map(str, item.path))
-                    _collect({"": item.value}, texts, names)
-                elif hasattr(item, "to_dict"):
-                    _collect({"": item.to_dict()}, texts, names)
-                elif type(item) is dict or type(item) is list:
-                    _collect({"": item}, texts, names)
-                else:
-                    texts.append(_as_long(item))
-        elif kind is int:
-            texts.append(_as_long(value))
-        elif hasattr(value, "to_dict"):
-            _collect(value.to_dict(), texts, names)
-
-
-def _as_long(value: Json) -> str:
-    """Something that takes as much room as a number, and holds nothing to find."""
-    return "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in what an error was given, names too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in ("", ""), *value.items():
+            yield name
+            yield from _texts(part)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts(part)
+    elif hasattr(value, "to_dict"):
+        yield from _texts(value.to_dict())
+    else:
+        # Something that takes as much room, and holds nothing to find.
+        yield "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
 
 
 def _unmasked(value: Json, cleaned: Json) -> Json:
@@ -494,7 +360,7 @@ DEFAULT: Final = Guard()
 @lru_cache(maxsize=1024)
 def _usual_label(name: str) -> str:
     # The names of tools and codes are few, and each failure is told of under them in several places.
-    return DEFAULT._labelled(name)
+    return DEFAULT.plain(name)
 
 
 def guard(outcome: Outcome) -> Outcome:
@@ -515,7 +381,85 @@ def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> Sent
     return replace(DEFAULT, secret_paths=Secrets.of(schema).paths).shown(arguments)
 
 
-_PIECE: Final = 20_000
+# Where a name is a value itself, and what then stands for its value.
+_NAME_KEYS: Final = ("name", "key", "field", "header", "label")
+_VALUE_KEYS: Final = ("value", "input")
+# Bytes, not words, where it is said of which type they are.
+_OPAQUE: Final = frozenset({"data", "blob"})
+# What only a schema has: what stands in one under the name of a secret describes it.
+_OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})
+_DEEPEST: Final = 100
+# No secret that is known by its looks is a shorter word.
+_SHORT_NAME: Final = 16
+
+
+def _walk(value: Json, name: str, redact: Redactor, clean: Callable[[str], str], depth: int = 0) -> Json:
+    """A JSON value with each text in it cleaned, names too, and masked where it stands under the name of a secret. What
+    lies deeper than anybody would look is left out."""
+    if isinstance(value, str):
+        secret = name and value.lower() not in _SAYS_NOTHING and redact.secret_name(name)
+        return redact.mask if secret else clean(value)
+    if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
+        return "…"
+    if isinstance(value, Mapping):
+        below = name if name and redact.secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
+        place = value.get("loc")
+        titles = [*(value.get(key) for key in _NAME_KEYS), *(place if isinstance(place, list) else ())]
+        titled = next((title for title in titles if isinstance(title, str) and redact.secret_name(title)), "")
+        opaque = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
+        known = redact.values or redact.patterns
+        return gathered(
+            (
+                key if len(key) < _SHORT_NAME and key.isidentifier() and not known else clean(key),
+                part
+                if key in opaque and isinstance(part, str)
+                else _walk(part, below or (titled if titled and key in _VALUE_KEYS else key), redact, clean, depth + 1),
+            )
+            for key, part in value.items()
+        )
+    if isinstance(value, (list, tuple)):
+        parts, before = [], ""
+        for part in value:
+            # A flag, or a header as a pair: the name stands in front of its value.
+            named = isinstance(part, str) and (before.startswith("-") or (before and len(value) == 2))
+            under = before if named and redact.secret_name(before) else name
+            parts.append(_walk(part, under, redact, clean, depth + 1))
+            before = part if isinstance(part, str) else ""
+        return parts
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        named = name != "" and redact.secret_name(name) and (masks_numbers(name) or not is_secret_name(name))
+        return redact.mask if named or (redact.values and str(value) in redact.values) else value
+    return value
+
+
+def masked(value: Json, redact: Redactor | None = None) -> Json:
+    """A JSON value, such as the blocks of a result, with the secrets in it masked, in names too: by their looks, and by
+    the names that they stand under. `redact` is that of another guard than the default.
+
+    >>> masked({"user": "ann", "login": ["--token", "k3y-8fj2"], "note": "password=hunter2"})
+    {'user': 'ann', 'login': ['--token', '[redacted]'], 'note': 'password=[redacted]'}
+    """
+    redact = redact or DEFAULT.redact
+    by_rules = replace(redact, values=()) if redact.values else redact
+    room = [_MOST_MASKED, _MOST_SEARCHED]
+
+    def clean(text: str) -> str:
+        text = ends(text, max(room[0] // 2, 0))
+        room[0] -= len(text)
+        # One that is known may stand on the border of two pieces.
+        return "".join(map(cleaned_piece, _pieces(without_values(text, redact.values, redact.mask))))
+
+    def cleaned_piece(text: str) -> str:
+        shown = visible(text)
+        if by_rules.is_idle(shown) and (shown is text or by_rules.is_idle(text)):
+            return text
+        room[1] -= len(text)
+        if room[1] < 0:
+            return cut_mark(len(text))
+        told = by_rules(shown)
+        return told if told != shown or shown is text else by_rules(text)
+
+    return _walk(value, "", redact, clean)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -527,17 +471,6 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end
     yield text[start:]
-
-
-# Bytes, not words, where it is said of which type they are.
-_OPAQUE: Final = frozenset({"data", "blob"})
-# What only a schema has: what stands in one under the name of a secret describes it.
-_OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})
-
-
-_DEEPEST: Final = 100
-# No secret that is known by its looks is a shorter word.
-_SHORT_NAME: Final = 16
 
 
 def gathered(members: Iterable[tuple[str, Json]]) -> dict[str, Json]:
@@ -555,52 +488,3 @@ def gathered(members: Iterable[tuple[str, Json]]) -> dict[str, Json]:
             told = f"{name} {times[name]}"
         made[told] = value
     return made
-
-
-def _masked_name(name: str, redact: Redactor) -> str:
-    is_plain = len(name) < _SHORT_NAME and name.isidentifier() and name not in redact.values
-    return name if is_plain else _looked_through(name, redact)
-
-
-def _looked_through(text: str, redact: Redactor) -> str:
-    """A text with the secrets in it masked, also where something stands in them that nobody sees."""
-    shown = visible(text)
-    told = redact(shown)
-    return told if told != shown or shown is text else redact(text)
-
-
-def masked(value: Json, name: str = "", depth: int = 0, redact: Redactor | None = None) -> Json:
-    """A JSON value, such as the blocks of a result, with the secrets in it masked, in names too: by their looks, and by
-    the names that they stand under. What lies deeper than anybody would look is left out. `redact` is that of another
-    guard than the default."""
-    redact = redact or DEFAULT.redact
-    if isinstance(value, str):
-        if name and not _says_nothing(value) and redact.secret_name(name):
-            return redact.mask
-        # One that is known may stand on the border of two pieces.
-        told = without_values(value, redact.values, redact.mask)
-        return "".join([_looked_through(piece, redact) for piece in _pieces(told)])
-    if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
-        return "…"
-    if isinstance(value, Mapping):
-        below = name if name and redact.secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
-        titled = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), "")
-        opaque = _OPAQUE if isinstance(value.get("mimeType"), str) else ()
-        return gathered(
-            (
-                _masked_name(key, redact),
-                part
-                if key in opaque and isinstance(part, str)
-                else masked(part, below or (titled if key in _VALUE_KEYS else key), depth + 1, redact),
-            )
-            for key, part in value.items()
-        )
-    if isinstance(value, (list, tuple)):
-        return [masked(part, name, depth + 1, redact) for part in value]
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    is_known = is_number and bool(redact.values) and str(value) in redact.values
-    is_named = is_number and name != "" and redact.secret_name(name) and masks_numbers(name)
-    return redact.mask if is_known or is_named else value
-
-
-__all__ = ["DEFAULT", "MASK", "UNCHANGED", "Guard", "Secrets", "guard", "masked", "secret_paths", "shown_arguments"]
