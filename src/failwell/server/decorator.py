@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import inspect
 import logging
-from asyncio import Future
 from collections.abc import Callable
-from contextlib import asynccontextmanager, contextmanager
 from functools import cached_property, partial
 from types import CoroutineType
-from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, overload
 
 from failwell.formats import Outcome
 from failwell.model import NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
@@ -18,8 +16,7 @@ from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 from failwell.redact import DEFAULT as GUARD
 
 from .exception_reader import Effects, source_of
-from .functions import Naming, alike, is_of_kind, name_of, own_names, passing
-from .generator_steps import Failed, watched, watched_async
+from .functions import Naming, alike, is_of_kind, name_of, passing
 from .options import demand
 from .served_call import NOTHING_KNOWN, Facts, current
 
@@ -28,6 +25,8 @@ log = logging.getLogger("failwell.server")
 P = ParamSpec("P")
 R = TypeVar("R")
 _TIMEOUT_DELAY: Final = 60
+Failed = Callable[[BaseException, tuple[Any, ...], dict[str, Any]], Any]
+"""What becomes of a failure of a call with these arguments: it is raised, or given back as what to say instead."""
 _SECRETS: Final = GUARD.secrets
 
 
@@ -54,9 +53,8 @@ def tool_errors(
 ) -> Any:
     """Whatever the function raises leaves it as a ToolError; what it returns as one is raised.
 
-    `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP. It
-    is the last item of a generator, sync or async; in a `with` a failure is always raised. What the function was
-    called with as a secret (`api_key`) is masked in it, and in the log.
+    `answer` makes what is returned instead: `failwell.render` for a text, `failwell.to_result` for a result of MCP.
+    What the function was called with as a secret (`api_key`) is masked in it, and in the log.
     Each failure is a record of `logger`, as of a server with `install`. Inside one the decorator changes nothing: the
     server reads the exception, and writes the record. Only an `answer`, a `table` of one's own, and secrets that the
     server was not sent still count there.
@@ -73,7 +71,7 @@ def tool_errors(
     if answer is not None and not callable(answer):
         raise TypeError(f"answer is a function, such as failwell.render, not {answer!r}.")
     chosen = _Chosen(tool_name, tier, answer, table, logger or log)
-    return partial(_watched, chosen) if function is None else _watched(chosen, function)
+    return partial(_decorated, chosen) if function is None else _decorated(chosen, function)
 
 
 class _Chosen(NamedTuple):
@@ -86,18 +84,17 @@ class _Chosen(NamedTuple):
     logger: Any
 
 
-def _watched(chosen: _Chosen, function: Any) -> Any:
-    """The function, method or manager of a context with its failures read."""
+def _decorated(chosen: _Chosen, function: Any) -> Any:
+    """The function or method with its failures read."""
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(_watched(chosen, function.__func__))
+        return type(function)(_decorated(chosen, function.__func__))
     if isinstance(function, type) or not callable(function):
         raise TypeError(_refused(function))
-    if (manager := _MANAGERS.get(getattr(function, "__code__", None))) is not None:
-        # Nobody would read an answer that is no item: in a `with` a failure is raised.
-        return manager(_watched(chosen._replace(answer=None), function.__wrapped__))
+    if is_of_kind(inspect.isgeneratorfunction, function) or is_of_kind(inspect.isasyncgenfunction, function):
+        raise TypeError("tool_errors() takes a function that returns its result, not a generator.")
     failures = _Failures(chosen, function)
-    wrap = next((wrap for is_one, wrap in _KINDS if is_of_kind(is_one, function)), _called)
-    return wrap(function, failures.told)
+    wrap = _awaited if is_of_kind(inspect.iscoroutinefunction, function) else _called
+    return wrap(function, failures.answer)
 
 
 class _Failures:
@@ -109,27 +106,14 @@ class _Failures:
         self._name = chosen.tool_name or name_of(function)
 
     @cached_property
-    def _passing(self) -> Naming:
+    def _naming(self) -> Naming:
         # Looked up by the first failure: most functions never have one.
         return passing(self._function)
 
-    @cached_property
-    def _plain_names(self) -> frozenset[str]:
-        """What it calls its arguments, if no name stands for a secret; nothing where it takes others, too."""
-        names = own_names(self._function)
-        return frozenset() if any(map(_SECRETS.is_name, names)) else names
-
-    def _secrets(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-        """What the function was called with as a secret."""
-        if self._plain_names >= kwargs.keys() and self._plain_names and all(map(_is_single, (*args, *kwargs.values()))):
-            # The quick answer about most calls.
-            return ()
-        return _SECRETS.values(self._passing(args, kwargs))
-
-    def told(self, exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def answer(self, exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The answer, or the failure, raised: without the secrets among what the function was called with."""
         chosen, name, served = self._chosen, self._name, current.get()
-        secrets = self._secrets(args, kwargs)
+        secrets = _SECRETS.values(self._naming(args, kwargs))
         if served is not None:
             served.tier = chosen.tier
         if served is not None and chosen.answer is None and chosen.table is DEFAULT:
@@ -154,11 +138,6 @@ class _Failures:
         return chosen.answer(left)
 
 
-def _is_single(value: object) -> bool:
-    """Whether nothing has a name inside it, as in an object or a JSON text."""
-    return "{" not in value if type(value) is str else value is None or type(value) in (int, float, bool)
-
-
 def _awaited(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
     async def awaited(*args: Any, **kwargs: Any) -> Any:
         with marking():
@@ -177,37 +156,18 @@ def _called(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
                 result = unwrapped(function(*args, **kwargs))
             except (Exception, SystemExit) as exc:
                 return failed(exc, args, kwargs)
-        return _finishing(result, failed, args, kwargs) if isinstance(result, _UNFINISHED) else result
+        return _finished(result, failed, args, kwargs) if isinstance(result, CoroutineType) else result
 
     return alike(called, function)
 
 
-def _finishing(result: Any, failed: Failed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What was returned and is yet to be awaited: that a function is async may be hidden, and its work goes on."""
-
-    async def finished() -> Any:
-        with marking():
-            try:
-                return unwrapped(await result)
-            except (Exception, SystemExit) as exc:
-                return failed(exc, args, kwargs)
-
-    return result.get_loop().create_task(finished()) if isinstance(result, Future) else finished()
-
-
-# What else can be awaited may be used for more than that, and stays what it is.
-_UNFINISHED: Final = (CoroutineType, Future)
-# A generator works while it is read, so each of its steps is watched.
-_KINDS: Final = (
-    (inspect.isgeneratorfunction, watched),
-    (inspect.isasyncgenfunction, watched_async),
-    (inspect.iscoroutinefunction, _awaited),
-)
-# What makes the manager of a context of a generator function, by the code that all such managers share.
-_MANAGERS: Final[dict[Any, Callable[[Any], Any]]] = {
-    contextmanager(cast(Any, watched)).__code__: contextmanager,
-    asynccontextmanager(cast(Any, watched_async)).__code__: asynccontextmanager,
-}
+async def _finished(result: Any, failed: Failed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What was returned and is yet to be awaited: that a function is async may be hidden."""
+    with marking():
+        try:
+            return unwrapped(await result)
+        except (Exception, SystemExit) as exc:
+            return failed(exc, args, kwargs)
 
 
 def _refused(function: object) -> str:

@@ -95,13 +95,5 @@ def passing(function: Function) -> Naming:
     return passed
 
 
-def own_names(function: Function) -> frozenset[str]:
-    """What a function calls its arguments; nothing of one whose arguments may have other names, too."""
-    if isinstance(function, partial) or (signature := _signature(function)) is None:
-        return frozenset()
-    parameters = signature.parameters.values()
-    return frozenset() if any(each.kind is each.VAR_KEYWORD for each in parameters) else frozenset(signature.parameters)
-
-
 def _by_keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     return kwargs
