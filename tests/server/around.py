@@ -28,7 +28,7 @@ import failwell
 import failwell.server
 from failwell.client import Recovering
 from failwell.formats import META_KEY
-from failwell.server.extras import IGNORED
+from failwell.server.replies import IGNORED
 
 try:
     import fastmcp

@@ -15,7 +15,7 @@ from pydantic import AliasChoices, AliasPath, Field
 
 from failwell.formats import META_KEY
 from failwell.server import install
-from failwell.server.extras import IGNORED
+from failwell.server.replies import IGNORED
 
 SCHEMA = {"type": "object", "properties": {"user": {"type": "string"}}, "required": ["user"]}
 

@@ -21,8 +21,7 @@ from pydantic import BaseModel
 
 import failwell.server
 from failwell.formats import META_KEY
-from failwell.server.outputs import pruned
-from failwell.server.progress_notes import progress_message, wants_progress
+from failwell.server.replies import progress_message, pruned, wants_progress
 
 READER = types.Implementation(name="reader", version="1")
 

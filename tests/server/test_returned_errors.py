@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourc
 import failwell as fw
 from failwell.redact import Guard
 from failwell.server import install
-from failwell.server.outputs import discreet
+from failwell.server.replies import discreet
 
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from failwell.observe import ToolStats
 
     from .boundary import Boundary
-    from .progress_notes import progress
-    from .replies import reply, tool_result
+    from .replies import progress, reply, tool_result
 
 S = TypeVar("S")
 
@@ -47,24 +46,12 @@ _KINDS: Final = {
     "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "mcp1.install_fastmcp"}),
     "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "mcp1.install_lowlevel", 2: "mcp2.install_lowlevel"}),
 }
-# What the adapters change and look into: a server that only looks like one is refused before anything is changed.
-_OLDER: Final = ("request_handlers", "get_capabilities")
-_NEWER: Final = ("extensions", "middleware", "get_request_handler", "streamable_http_app")
-_PARTS: Final = {
-    "mcp1.install_lowlevel": ("name", "run", *_OLDER),
-    "mcp2.install_lowlevel": ("name", "run", *_NEWER),
-    "mcp1.install_fastmcp": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager"),
-    "fastmcp2": (*(f"_mcp_server.{part}" for part in _OLDER), "_tool_manager", "http_app"),
-    "fastmcp3": (*(f"_mcp_server.{part}" for part in _OLDER), "providers", "add_transform", "http_app"),
-    "fastmcp": (*(f"_mcp_server.{part}" for part in _NEWER[:3]), "middleware", "transforms", "providers", "http_app"),
-    "mcp2.install_mcpserver": (*(f"_lowlevel_server.{part}" for part in _NEWER), "_tool_manager", "call_tool"),
-}
 _MARK: Final = "_failwell_installed"
 # Where the frameworks keep the low-level server that they are built on.
 _BELOW: Final = ("_mcp_server", "_lowlevel_server")
 # These need the SDK, which a server of another framework may do without.
 _LATER: Final = {
-    "progress": ".progress_notes",
+    "progress": ".replies",
     "reply": ".replies",
     "tool_result": ".replies",
 }
@@ -99,18 +86,13 @@ def install(server: S, **options: Unpack[Given]) -> S:
     chosen = Options(**options)
     kind = next((_KINDS[name] for name in _names(server) if name in _KINDS), None)
     if kind is None:
+        given = f"the class {server.__name__}" if isinstance(server, type) else type(server).__name__
         raise TypeError(
-            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {_shown(server)}; "
-            + _remedy(server)
+            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {given}; {_remedy(server)}"
         )
     if any(getattr(each, _MARK, None) is not None for each in _layers(server)):
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
     adapter = generation(__name__, kind.extra, kind.adapters)
-    if lacks := next((gap for part in _PARTS[adapter] if (gap := _gap(server, part))), None):
-        raise TypeError(
-            f"install() takes a {type(server).__name__} that is whole, and this one has no {lacks}; "
-            "make it by its class, and call its __init__ first if it is one of your own."
-        )
     name, _, function = adapter.partition(".")
     install_on = getattr(bring(f".adapters.{name}", __name__, kind.extra), function or "install")
     from .boundary import Boundary
@@ -146,26 +128,12 @@ def _layers(server: object) -> list[object]:
     return [server, *(each for each in below if each is not None)]
 
 
-def _shown(given: object) -> str:
-    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
-
-
 def _remedy(given: object) -> str:
     if isinstance(given, (list, tuple, set, dict)):
         return "call it once for each server."
     if isinstance(given, type):
         return "make a server of it first."
     return "for other frameworks decorate the tools with failwell.server.tool_errors."
-
-
-def _gap(server: object, path: str) -> str | None:
-    """What is missing on the way to a part; None if it is there."""
-    steps = path.split(".")
-    for number, step in enumerate(steps, 1):
-        if not hasattr(server, step):
-            return ".".join(steps[:number])
-        server = getattr(server, step)
-    return None
 
 
 def _names(server: object) -> list[str]:

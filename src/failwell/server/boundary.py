@@ -37,14 +37,12 @@ from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError
 
 from .declared_failures import said_of
 from .exception_reader import Reader, identified
-from .extras import IGNORED
 from .holding import Holds, confirm
 from .idempotent_calls import IdempotentCalls, key_of
 from .options import PROTOCOL_NUMBERS, Options
-from .outputs import discreet, fitted, is_writable, written
 from .questions import Answers, ask, can_ask, missing, resumed
 from .renderer import Renderer, without_secrets
-from .replies import envelope_in, enveloped, remarked
+from .replies import IGNORED, discreet, envelope_in, enveloped, fitted, is_writable, remarked, written
 from .served_call import (
     URL_ELICITATION,
     Facts,

@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA
@@ -18,7 +20,6 @@ from failwell.model import Action, ToolError
 from failwell.recovery import Held, Hold
 from failwell.sdk import ElicitResult, InputRequiredResult
 
-from .callers import caller_of
 from .questions import can_ask
 from .served_call import ServedCall
 
@@ -36,6 +37,22 @@ _SESSION: Final = "mcp-session-id"
 _MOST_SESSIONS: Final = 10_000
 _MOST_STREAMS: Final = 100
 _NO_WAY_OUT: Final = "_NoChannelOutbound"
+
+
+def caller_of(request: Any) -> list[str | None]:
+    """Who calls, if the server knows: keys of others are other keys.
+
+    Not the session: an agent that lost an answer comes back with a new one.
+    """
+    scope = getattr(request.request, "scope", None)
+    user = scope.get("user") if isinstance(scope, Mapping) else None
+    # The request's own first: in a long session the other one may be of an older token.
+    token = user.access_token if isinstance(user, AuthenticatedUser) else get_access_token()
+    if token is None:
+        return []
+    # What a verifier does not say, and an older SDK has no place for, is None: then the rest must be enough.
+    issuer = (getattr(token, "claims", None) or {}).get("iss")
+    return [token.client_id, None if issuer is None else str(issuer), getattr(token, "subject", None)]
 
 
 class Holds:

@@ -25,7 +25,7 @@ from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.recovery import IDEMPOTENCY_STORE as STORE
 from failwell.sdk import CallToolResult, MCPError, protocol_error
 
-from .callers import caller_of
+from .holding import caller_of
 from .options import PROTOCOL_NUMBERS
 from .served_call import ServedCall, marks_of
 

@@ -30,7 +30,7 @@ from .declared_failures import COMMON, INPUT_DECLINED, is_undeclared, ruled, sai
 from .framework_rows import own_error
 from .idempotent_calls import CODES
 from .options import Envelope, Options
-from .outputs import worded
+from .replies import worded
 from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of
 
 log = logging.getLogger("failwell.server")

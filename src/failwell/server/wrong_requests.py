@@ -1,17 +1,18 @@
-"""Messages that are no requests, and requests that no method can answer: what they are answered, and one log line."""
+"""Messages that are no requests, and requests that nothing can answer: what they are answered, and one log line."""
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import META_KEY, jsonrpc
-from failwell.model import ToolError, text
+from failwell.model import FieldError, ToolError, text
 from failwell.observe import log_failure
 from failwell.readers import from_pydantic
+from failwell.schema import nearest
 from failwell.sdk import ErrorData, MCPError, client_methods, protocol_error
 
 from .options import Options
@@ -186,3 +187,31 @@ def _problems(exc: Exception) -> ToolError:
 
 def _name(id: Any) -> str | int | None:
     return id if is_request_id(id) else None if id is None else str(id)
+
+
+def no_such(kind: str, name: str, names: Iterable[str]) -> ToolError:
+    """The error for something the server does not have, with the nearest that it has.
+
+    >>> no_such("prompt", "sumarize", ["summarize"]).suggestion
+    "Did you mean 'summarize'?"
+    """
+    asked = name[:200]
+    meant = nearest(asked, list(names))
+    return ToolError(
+        f"There is no {kind} {asked!r}.", code="NOT_FOUND", suggestion=f"Did you mean {meant!r}?" if meant else None
+    )
+
+
+def missing_arguments(prompt: Any, arguments: Mapping[str, Any] | None) -> ToolError | None:
+    """The error for a prompt that was not given all it needs."""
+    given = arguments or {}
+    missing = [each.name for each in prompt.arguments or () if each.required and each.name not in given]
+    if not missing:
+        return None
+    return ToolError(
+        f"Arguments of the prompt {prompt.name!r} are missing: {', '.join(missing)}.",
+        code="VALIDATION_ERROR",
+        fields=[
+            FieldError((name,), "Required", rule="required", expected="Expected type: string.") for name in missing
+        ],
+    )

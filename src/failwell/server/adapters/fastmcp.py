@@ -31,12 +31,10 @@ from failwell.readers import SHIPPED, code_of, text_of
 from failwell.redact import cited
 from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
-from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import labelled, said_of
-from failwell.server.extras import LET_PASS, note
 from failwell.server.groups.fastmcp import GroupRefusal
-from failwell.server.replies import converted
+from failwell.server.replies import LET_PASS, converted, note
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
@@ -56,6 +54,7 @@ from failwell.server.served_call import (
     taken,
     tool_ended,
 )
+from failwell.server.wrong_requests import missing_arguments, no_such
 
 from .background import guard_tasks
 from .mcp2 import requests, wrap_handlers

@@ -12,9 +12,8 @@ from fastmcp.exceptions import DisabledError, NotFoundError
 
 from failwell.model import ToolError, frames, unwrapped
 from failwell.schema import has_names, unknown_names
-from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
-from failwell.server.extras import LET_PASS, note
+from failwell.server.replies import LET_PASS, note
 from failwell.server.served_call import (
     BrokenResult,
     Facts,
@@ -25,6 +24,7 @@ from failwell.server.served_call import (
     known_as,
     tool_ended,
 )
+from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, in_background
 from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised

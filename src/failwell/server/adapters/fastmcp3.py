@@ -12,10 +12,10 @@ from fastmcp.tools import ToolResult
 
 from failwell.model import ToolError, unwrapped
 from failwell.schema import Checkers
-from failwell.server.absent import missing_arguments
 from failwell.server.boundary import Boundary
 from failwell.server.replies import converted
 from failwell.server.served_call import BrokenResult, current, error_returned, innermost, known_as, tool_ended
+from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools

@@ -23,10 +23,9 @@ from failwell.readers import code_of, exc_text, extras_policy, from_schema
 from failwell.schema import has_names, unknown_names
 from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
-from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publish
-from failwell.server.extras import note
+from failwell.server.replies import note
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
@@ -41,6 +40,7 @@ from failwell.server.served_call import (
     taken,
     tool_ended,
 )
+from failwell.server.wrong_requests import missing_arguments, no_such
 
 from .background import whole_results
 from .shared import (

@@ -27,10 +27,9 @@ from failwell.observe import UNKNOWN
 from failwell.readers import code_of, extras_policy
 from failwell.schema import has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
-from failwell.server.absent import missing_arguments, no_such
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publishing
-from failwell.server.extras import note
+from failwell.server.replies import note
 from failwell.server.served_call import (
     EXTENSION,
     Facts,
@@ -44,6 +43,7 @@ from failwell.server.served_call import (
     passage,
     taken,
 )
+from failwell.server.wrong_requests import missing_arguments, no_such
 
 from .shared import (
     CheckedTool,

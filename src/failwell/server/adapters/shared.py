@@ -22,8 +22,7 @@ from failwell.schema import Checker, Problems, invalid, known_names, open_ended,
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, published
-from failwell.server.extras import note
-from failwell.server.replies import converted
+from failwell.server.replies import converted, note
 from failwell.server.served_call import BrokenResult, Facts, ServedCall, current, innermost, runs_another, taken
 
 # Whose exceptions stand for the one that they were raised over.
