@@ -14,7 +14,7 @@ LINE = "Failed to validate request: input_value={'user': 'ann', 'password': 'hun
 
 
 def line(path: str) -> logging.LogRecord:
-    return logging.LogRecord("root", logging.WARNING, path, 363, LINE, (), None)
+    return logging.getLogger().makeRecord("root", logging.WARNING, path, 363, LINE, (), None)
 
 
 @pytest.mark.parametrize("path", ["/x/site-packages/mcp/shared/session.py", "C:\\x\\mcp\\shared\\session.py"])

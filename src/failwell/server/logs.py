@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
 from failwell.readers import chain, exc_summary
@@ -13,85 +13,50 @@ from failwell.redact import Guard, Secrets
 
 from .served_call import current
 
-LOGGERS: Final = (
-    "mcp.server.mcpserver.server",
-    "mcp.server.fastmcp.server",
-    "mcp.server.fastmcp.resources.resource_manager",
-    "mcp.server.lowlevel.server",
-    "mcp.server.runner",
-    "mcp.server.stdio",
-    "mcp.server.streamable_http",
-    "mcp.server.streamable_http_manager",
-    "mcp.shared.jsonrpc_dispatcher",
-    "fastmcp.server.server",
-    "fastmcp.server.low_level",
-    "fastmcp.tools.function_tool",
-    "fastmcp.tools.tool_manager",
-    "fastmcp.resources.resource_manager",
-    "fastmcp.prompts.prompt_manager",
-    "fastmcp.prompts.prompt",
-    "fastmcp.prompts.function_prompt",
-    "fastmcp.server.mixins.mcp_operations",
-    "fastmcp.server.middleware.middleware",
-    "fastmcp.server.middleware.authorization",
-    "fastmcp.server.middleware.caching",
-    "fastmcp.server.middleware.response_limiting",
-    "fastmcp.server.middleware.tool_injection",
-    "fastmcp.middleware.logging",
-    "fastmcp.middleware.structured_logging",
-    "fastmcp.requests",
-    "fastmcp.structured",
-    "fastmcp.retry",
-    "fastmcp.timing",
-    "fastmcp.timing.detailed",
-    "fastmcp.errors",
-    "fastmcp.fastmcp_tasks.input_loop",
-    "docket.worker",
-)
-"""The loggers that have been seen to print an exception. A filter of a logger does not see its children's lines."""
-# What FastMCP 2.12 put before the names of its modules: this in 2.12.0, that in the later ones.
-_PREFIXES: Final = ("FastMCP.", "fastmcp.")
-
-
+# How the names of the frameworks' loggers begin. FastMCP 2.12 puts its own name before that of the module.
+_FRAMEWORKS: Final = frozenset({"mcp", "fastmcp", "docket"})
 # What 1.x writes about every request, and a success should not pay for.
 _HARMLESS: Final = frozenset({"Processing request of type %s"})
-
-
 # What FastMCP writes about a tool that raised.
 _TOLD_TWICE: Final = "Error calling tool "
 _IN_SDK: Final = "/mcp/"
-
-
 # Pydantic's words for an argument, or a key, that there is not.
 _UNEXPECTED: Final = frozenset({"unexpected_keyword_argument", "extra_forbidden"})
 
 
-class Masking(logging.Filter):
-    """Takes secrets out of a line and its traceback; never keeps a line back."""
+class _MaskedRecords:
+    """A factory of log records that takes secrets out of the frameworks' lines and tracebacks.
 
-    def __init__(self, guard: Guard) -> None:
-        super().__init__()
+    Not a filter: that of a logger does not see the lines of its children.
+    """
+
+    def __init__(self, make: Callable[..., logging.LogRecord], guard: Guard) -> None:
+        self._make = make
         self._guard = guard
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.msg in _HARMLESS:
-            return True
-        call = current.get()
-        if call is not None and record.msg == f"{_TOLD_TWICE}{call.tool!r}":
-            # How it came to that, Failwell's own line says, and the name of a tool is no secret.
-            record.exc_info = None
-            return True
+    def __call__(self, name: str, level: int, pathname: str, *args: Any, **more: Any) -> logging.LogRecord:
+        record = self._make(name, level, pathname, *args, **more)
+        # 1.x writes through the root logger, too, which belongs to others.
+        is_sdks = name == "root" and _IN_SDK in pathname.replace("\\", "/")
+        if (is_sdks or name.partition(".")[0].lower() in _FRAMEWORKS) and record.msg not in _HARMLESS:
+            self._mask(record)
+        return record
+
+    def _mask(self, record: logging.LogRecord) -> None:
         try:
+            if (call := current.get()) is not None and isinstance(record.msg, str):
+                # How it came to that, Failwell's own line says, and the name of a tool is no secret.
+                if record.msg.startswith(_TOLD_TWICE):
+                    record.exc_info = None
+                if record.msg == f"{_TOLD_TWICE}{call.tool!r}":
+                    return
             if isinstance(record.args, tuple):
                 record.args = tuple(map(self._spared, record.args))
             record.msg, record.args = self._guard.plain(record.getMessage()), ()
-            if call is not None and record.msg.startswith(_TOLD_TWICE):
-                record.exc_info = None
             if record.exc_info and record.exc_info[1] is not None:
                 record.exc_text, record.exc_info = self._guard.plain(_printed(record.exc_info[1])), None
         except Exception:
             record.msg, record.args, record.exc_info = "A log line could not be written.", (), None
-        return True
 
     def _spared(self, value: object) -> object:
         """What is put into a line: of pydantic's list of problems, what was sent as far as it may be shown. In a text
@@ -109,13 +74,6 @@ def _is_problem(value: object) -> bool:
     return type(value) is dict and "input" in value and type(value.get("loc")) is tuple
 
 
-class MaskingOfSdk(Masking):
-    """The same for the lines that 1.x writes through the root logger, which belongs to others, too."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return super().filter(record) if _IN_SDK in record.pathname.replace("\\", "/") else True
-
-
 def _printed(exc: BaseException) -> str:
     """A traceback as Python prints it, by readers that a `__str__` cannot hold up."""
     told: list[str] = []
@@ -126,19 +84,10 @@ def _printed(exc: BaseException) -> str:
 
 
 def mask(guard: Guard) -> None:
-    for name in _all_names():
-        logger = logging.getLogger(name)
-        if not any(isinstance(each, Masking) for each in logger.filters):
-            logger.addFilter(Masking(guard))
-    root = logging.getLogger()
-    if not any(isinstance(each, MaskingOfSdk) for each in root.filters):
-        root.addFilter(MaskingOfSdk(guard))
-
-
-def _all_names() -> Iterator[str]:
-    yield from LOGGERS
-    for prefix in _PREFIXES:
-        yield from (f"{prefix}{name}" for name in LOGGERS if name.startswith("fastmcp."))
+    """Mask what the frameworks log in this process."""
+    factory = logging.getLogRecordFactory()
+    if not isinstance(factory, _MaskedRecords):
+        logging.setLogRecordFactory(_MaskedRecords(factory, guard))
 
 
 # Whose lines are written plainly: the beginnings of their loggers' names.
