@@ -8,7 +8,6 @@ from failwell.formats import parse
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, exc_text, shorten_text, timed_out
 from failwell.redact import cited
-from failwell.sdk import MCPError
 
 from .served_call import URL_ELICITATION, Abandoned, BrokenResult, UnwritableResult, current
 
@@ -124,7 +123,11 @@ def rate_limited(exc: Exception) -> ToolError:
     return _refused(ToolError("Too many requests.", code="RATE_LIMITED"))
 
 
-@SHIPPED.maps("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
+# By name: whoever has no SDK may read exceptions, too.
+_OF_PROTOCOL: Final = ("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
+
+
+@SHIPPED.maps(*_OF_PROTOCOL)
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
     is_clients, is_over_time, is_own = _is_clients(exc), _is_over_time(exc), own_error(exc) is not None
@@ -153,9 +156,11 @@ def protocol_error(exc: Any) -> ToolError | None:
     return read.replace(origin=None, format=None, confidence=None, authored=is_own or None)
 
 
-def own_error(exc: BaseException) -> Any:
+def own_error(exc: Any) -> Any:
     """The JSON-RPC error that an author has raised; None for any other exception, and for one of a framework."""
-    if not isinstance(exc, MCPError) or exc.error.code == URL_ELICITATION:
+    if not any(f"{base.__module__}.{base.__qualname__}" in _OF_PROTOCOL for base in type(exc).__mro__):
+        return None
+    if exc.error.code == URL_ELICITATION:
         return None
     (*_, last) = frames(exc) or (None,)
     is_frameworks = last is not None and is_frameworks_module(str(last.tb_frame.f_globals.get("__name__")))
