@@ -13,9 +13,9 @@ from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_in
 
 from .known import without_values
 from .looks import plausible
-from .redactor import MASK
-from .secret_names import is_secret_name, masks_numbers
-from .secret_parts import may_hold, under, unencoded, within
+from .redactor import MASK, Redactor
+from .secret_names import is_secret_name, is_word_for_secret, masks_numbers
+from .secret_parts import lines_of_key, under, unencoded
 
 # A call with more values than this is read as far as it goes, the outermost first.
 _MOST_VALUES: Final = 20_000
@@ -58,6 +58,7 @@ class Secrets:
     paths: frozenset[Path] = frozenset()
     is_name: Callable[[str], bool] = is_secret_name
     mask: str = MASK
+    find: Callable[[str], Iterable[str]] = Redactor().found
 
     @classmethod
     def of(cls, schema: object) -> Secrets:
@@ -89,7 +90,7 @@ class Secrets:
             return False
         if type(value) is str:
             # One word holds nothing but itself.
-            return value.isidentifier() or (value[:1] not in _OPENING and not may_hold(value))
+            return value.isidentifier() or (value[:1] not in _OPENING and not _may_hold(value))
         return type(value) in _SINGLE
 
     def _sent(self, arguments: object) -> Iterator[str]:
@@ -104,7 +105,7 @@ class Secrets:
                 if isinstance(value, str) and (plain := unencoded(value)) is not None:
                     waiting.append((plain, paths, name))
             if isinstance(value, str):
-                yield from _long_enough(within(value, self._is_named)) if may_hold(value) else ()
+                yield from _long_enough(self._held(value)) if _may_hold(value) else ()
                 # Servers read a JSON text where an object is wanted.
                 if (value := decoded(value)) is UNSET:
                     continue
@@ -114,6 +115,17 @@ class Secrets:
                 named = str(step) if self._is_named(step) else titled if step == _TITLED else ""
                 waiting.append((below, left, name or named))
                 yield from _tokens(below) if type(below) is list and str(step).lower().endswith(_TOKENS) else ()
+
+    def _held(self, text: str) -> Iterator[str]:
+        """What a text holds by its own form, whatever it is called: a login, an address, settings, a key."""
+        from urllib.parse import unquote
+
+        text = text[:_LONGEST_SECRET]
+        for found in self.find(text):
+            if is_word_for_secret(found):
+                continue
+            yield from dict.fromkeys((found, unquote(found)))
+            yield from lines_of_key(found)
 
     def _title(self, value: Mapping[Any, Any]) -> str:
         """The name of a secret that is given beside its value; empty for anything else."""
@@ -210,6 +222,10 @@ def _items(value: object) -> Iterator[tuple[str | int, Any]]:
         yield from ((step_of(key), step_into(value, key)) for key in islice(value, _MOST_VALUES))
     elif isinstance(value, (list, tuple)):
         yield from enumerate(value[:_MOST_VALUES])
+
+
+def _may_hold(text: str) -> bool:
+    return ":" in text or "=" in text or text.startswith(("Bearer ", "bearer ", "-----BEGIN "))
 
 
 def _long_enough(texts: Iterable[str]) -> Iterator[str]:

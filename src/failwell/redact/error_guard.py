@@ -33,14 +33,14 @@ _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "non
 _LONGEST: Final = 64_000
 _SHORTEST: Final = 12_000
 _MARGIN: Final = 4_000
-_MOST: Final = 40_000
+_MOST: Final = 24_000
 _EACH: Final = 50
 _ROUNDS: Final = 4
 _LONGEST_LABEL: Final = 200
 # Of what somebody else has made so much stays, and so much of it is looked through more closely.
-_MOST_MASKED: Final = 400_000
-_MOST_SEARCHED: Final = 100_000
-_PIECE: Final = 10_000
+_MOST_MASKED: Final = 200_000
+_MOST_SEARCHED: Final = 40_000
+_PIECE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Guard:
     @property
     def secrets(self) -> Secrets:
         """Which arguments are secret, by these paths and names."""
-        return Secrets(self.secret_paths, self.redact.secret_name, self.redact.mask)
+        return Secrets(self.secret_paths, self.redact.secret_name, self.redact.mask, self.redact.found)
 
     def knowing(self, values: Iterable[str]) -> Guard:
         """The same guard, which also masks these values, in each form that programs write them in."""

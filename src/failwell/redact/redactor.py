@@ -64,7 +64,7 @@ class Redactor:
         if self.is_idle(text):
             return text
         for _ in range(_ROUNDS):
-            clean = self._redact(text)
+            clean = self._redact(text, {})
             if clean == text:
                 break
             text = clean
@@ -79,7 +79,15 @@ class Redactor:
         words = tuple(words_of(name)) if self.names else ()
         return any(words[-len(own) :] == own for own in self.names)
 
-    def _redact(self, text: str) -> str:
+    def found(self, text: str) -> list[str]:
+        """The secrets in a text."""
+        found: dict[str, None] = {}
+        if not self.is_idle(text):
+            self._redact(text, found)
+        return [value for value in found if self.mask not in value]
+
+    def _redact(self, text: str, found: dict[str, None]) -> str:
+        """`text` with the secrets in it masked, which are added to those `found`."""
         if self.values:
             text = without_values(text, self.values, self.mask)
         for own in self.patterns:
@@ -87,7 +95,6 @@ class Redactor:
                 lambda found: (found["keep"] or "" if "keep" in found.re.groupindex else "") + self.mask, text
             )
         lower = text.lower()
-        found: set[str] = set()
         named = bool(self.names) or names_something(lower)
         asked = dict.fromkeys(name for word, name in rules.PLACE_WORDS if word in lower)
         for name in (*asked, *(rules.NAMED_PLACES if named else ())):
@@ -95,30 +102,27 @@ class Redactor:
         if named:
             text = self._without(text, ((span.start, span.end) for span in said(text, self.secret_name)), found)
         if _RUN.search(text):
-            text = self._without(text, sorted(self._tokens(text, lower)), None)
+            text = self._without(text, sorted(self._tokens(text, lower)), found)
             text = self._without(text, self._entropic(text), found)
-        if named:
-            for way in assignments(text):
-                spans = (
-                    (one.value.start, token_end(text, one.value.end))
-                    for one in way
-                    if self._is_secret(text, one.name, one.match, one.value, one.doubted)
-                )
-                text = self._without(text, spans, found)
+        for way in assignments(text) if named else ():
+            spans = (
+                (one.value.start, token_end(text, one.value.end))
+                for one in way
+                if self._is_secret(text, one.name, one.match, one.value, one.doubted)
+            )
+            text = self._without(text, spans, found)
         # What is a secret in one place is one in every other; the longest first, which may hold others.
         for value in sorted(found, key=lambda value: (-len(value), value))[:_MOST_KNOWN]:
             text = self._everywhere(value, text)
         return without_beginnings(text, self.values, self.mask)
 
-    def _without(self, text: str, spans: Iterable[tuple[int, int]], found: set[str] | None) -> str:
-        """`text` with these stretches masked; what was in them is added to what was `found`."""
+    def _without(self, text: str, spans: Iterable[tuple[int, int]], found: dict[str, None]) -> str:
         pieces: list[str] = []
         position = 0
         for start, end in spans:
             if start < position or end <= start:
                 continue
-            if found is not None:
-                found.add(text[start:end])
+            found[text[start:end]] = None
             pieces += [text[position:start], self.mask]
             position = end
         return "".join([*pieces, text[position:]]) if pieces else text
