@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from failwell.model import ToolError
-from failwell.redact import DEFAULT, MASK, Secrets, forms_of, without_values
+from failwell.redact import DEFAULT, MASK, forms_of, without_values
 
 from .given_secrets import WORDS, in_address, in_command, in_header, in_variables, is_known, told_words
 
@@ -17,7 +17,6 @@ _SHORTEST_SENT: Final = 4
 _MOST_SENT: Final = 200
 # Each is looked for in three dozen forms, in every failure.
 _MOST_LASTING: Final = 50
-_MOST_TOOLS: Final = 20_000
 # What failures are told with, in the longest form of each word. Who takes one of them for a password must not take it
 # from all later failures: nobody could read them, and what is missing would be plain to see.
 _OF_FAILURES: Final = WORDS | frozenset(
@@ -149,7 +148,6 @@ class SentSecrets:
         self._is_kept = _is_lasting if lasting else _is_long
         self._most = _MOST_LASTING if lasting else _MOST_SENT
         self._is_said = is_said
-        self._arguments: dict[str, Secrets] = {}
         self._values: dict[str, None] = {}
         self._known: OwnSecrets | None = OwnSecrets(())
 
