@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Self, TypedDict, TypeVar, get_args, overload
+from functools import partial
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from .call import Sent
-from .json_values import positive
+from .json_values import instant, label, lines, plain, plain_map, positive, seconds, text
 from .kinds import Effect, Kind, Severity, Strategy
-from .parts import Action, Conflicting, FieldError, Patch
-
-if TYPE_CHECKING:
-    from .tool_error import ToolError
-
-T = TypeVar("T")
-
+from .parts import Action, Conflicting, FieldError, Patch, all_of
 
 Delivery = Literal["never_sent", "refused", "unanswered", "answered"]
 Standing = Literal["stated", "quoted"]
@@ -70,54 +65,66 @@ NOTHING_RAN: Final = frozenset({"never_sent", "refused"})
 """What the transport saw, or what was proven from the tool's own schema: the call did nothing."""
 
 
-class Field(Generic[T]):
-    """A field that is kept only when it was given, and normalised when it is set.
-
-    Fields are read a hundred times for one failure. So what was given is an attribute of the error like any other, and
-    the default is one of its class: no function is called to read either.
-    """
-
-    def __init__(self, normal: Callable[[Any], T | None], default: T) -> None:
-        self._normal = normal
-        self._default = default
-
-    def __set_name__(self, owner: type[ToolError], name: str) -> None:
-        owner._normal[name] = self._normal
-        setattr(owner, name, self._default)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __get__(self, obj: None, owner: type) -> Self: ...
-        @overload
-        def __get__(self, obj: ToolError, owner: type) -> T: ...
-        def __get__(self, obj: ToolError | None, owner: type) -> Self | T: ...
-        def __set__(self, obj: ToolError, value: Any) -> None: ...
-
-
-def one_of(*choices: str) -> Callable[[object], Any]:
+def _one_of(*choices: str) -> Callable[[object], Any]:
     """Keeps one of a few words."""
     return lambda value: value if isinstance(value, str) and value in choices else None
 
 
-def flag(value: object) -> bool | None:
+def _flag(value: object) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-def status(value: object) -> int | None:
+def _status(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599 else None
 
 
-def share(value: object) -> float | None:
+def _share(value: object) -> float | None:
     number = positive(value)
     return None if number is None or number > 1 else float(number)
 
 
-def effect_of(value: object) -> Effect | None:
+def _effect(value: object) -> Effect | None:
     # A misspelt word does not say that nothing was done.
     return Effect.of(value) or (Effect.UNKNOWN if value != "" else None)
 
 
-def severity_of(value: object) -> Severity:
+def _severity(value: object) -> Severity:
     # An unknown word is no reason to call a failure a success.
     return Severity.of(value) or Severity.ERROR
+
+
+def _problems(value: object) -> tuple[FieldError, ...]:
+    # A map from argument to message is the shortest way to say it.
+    if isinstance(value, Mapping) and "message" not in value and "path" not in value:
+        value = list(value.items())
+    return all_of(FieldError, value)
+
+
+NORMAL: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "message": text,
+    "kind": Kind.of,
+    "severity": _severity,
+    "strategy": Strategy.of,
+    "retry_after": seconds,
+    "reset_at": instant,
+    "effect": _effect,
+    "fields": _problems,
+    **{
+        name: partial(all_of, part)
+        for name, part in (("actions", Action), ("patch", Patch), ("conflicts", Conflicting))
+    },
+    "verify": Action.of,
+    "http_status": _status,
+    "origin": _one_of("peer", "local"),
+    "standing": _one_of("stated", "quoted"),
+    "delivery": _one_of(*DELIVERIES),
+    "confidence": _share,
+    "debug": plain,
+    "sent": Sent.of,
+    **dict.fromkeys(("details", "meta"), plain_map),
+    **dict.fromkeys(("next_steps", "notes"), lines),
+    **dict.fromkeys("code title suggestion policy_decision tool action tier correlation_id format".split(), label),
+    # Only a reader says what the wire said about retrying.
+    **dict.fromkeys("recoverable wire_retryable legacy authored crashed logged".split(), _flag),
+}
+"""How each field is kept; None, and what is empty, counts as not given."""

@@ -23,23 +23,16 @@ from typing import Any, ClassVar, Final, Literal, Self, Unpack, cast
 
 from .call import Sent
 from .codes import Code, find, humanize
-from .fields import DELIVERIES, Delivery, Field, Fields, Standing, effect_of, flag, one_of, severity_of, share, status
-from .json_values import Json, instant, label, lines, plain, plain_map, rfc3339, seconds, text
+from .fields import NORMAL, Delivery, Fields, Standing
+from .json_values import Json, label, rfc3339, text
 from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .no_data import NoData
-from .parts import Action, Conflicting, FieldError, Patch, all_of
+from .parts import Action, Conflicting, FieldError, Patch
 
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
 
 CANONICAL_VERSION: Final = 1
-
-
-def _problems(value: object) -> tuple[FieldError, ...]:
-    # A map from argument to message is the shortest way to say it.
-    if isinstance(value, Mapping) and "message" not in value and "path" not in value:
-        value = list(value.items())
-    return all_of(FieldError, value)
 
 
 class ToolError(Exception, NoData):
@@ -54,58 +47,47 @@ class ToolError(Exception, NoData):
     _defaults: ClassVar[dict[str, Any]] = {}
     # The constructor of the built-in base, found once: a subclass may have another one than Exception's.
     _new: ClassVar[Callable[..., Any]] = Exception.__new__
-    # How each field is kept. The first ones are read below, from what was given and from each other; the kind is the
-    # class wherever the class has one; and only a reader says what the wire said about retrying.
-    _normal: ClassVar[dict[str, Callable[[Any], Any]]] = {
-        "kind": Kind.of,
-        "title": label,
-        "recoverable": flag,
-        "strategy": Strategy.of,
-        "retry_after": seconds,
-        "reset_at": instant,
-        "effect": effect_of,
-        "wire_retryable": flag,
-    }
     _given: dict[str, Any]
-    """What was given, by the names of the fields. Each is an attribute as well (`_refresh`)."""
+    """What was given, by the names of the fields. Each is an attribute as well (`_refresh`), and the default is one of
+    the class: fields are read a hundred times for one failure, and no function is called for it."""
     _info: Code | None
 
-    message = Field(text, "")
-    code = Field(label, cast("str | None", None))
-    severity = Field(severity_of, Severity.ERROR)
-    suggestion = Field(label, cast("str | None", None))
-    next_steps = Field(lines, cast("tuple[str, ...]", ()))
-    actions = Field(lambda value: all_of(Action, value), cast("tuple[Action, ...]", ()))
-    fields = Field(_problems, cast("tuple[FieldError, ...]", ()))
-    patch = Field(lambda value: all_of(Patch, value), cast("tuple[Patch, ...]", ()))
-    conflicts = Field(lambda value: all_of(Conflicting, value), cast("tuple[Conflicting, ...]", ()))
-    verify = Field(Action.of, cast("Action | None", None))
-    details = Field(plain_map, _EMPTY)
-    http_status = Field(status, cast("int | None", None))
-    policy_decision = Field(label, cast("str | None", None))
-    tool = Field(label, cast("str | None", None))
-    action = Field(label, cast("str | None", None))
-    tier = Field(label, cast("str | None", None))
-    correlation_id = Field(label, cast("str | None", None))
-    meta = Field(plain_map, _EMPTY)
+    message: str = ""
+    code: str | None = None
+    severity: Severity = Severity.ERROR
+    suggestion: str | None = None
+    next_steps: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()
+    fields: tuple[FieldError, ...] = ()
+    patch: tuple[Patch, ...] = ()
+    conflicts: tuple[Conflicting, ...] = ()
+    verify: Action | None = None
+    details: Mapping[str, Json] = _EMPTY
+    http_status: int | None = None
+    policy_decision: str | None = None
+    tool: str | None = None
+    action: str | None = None
+    tier: str | None = None
+    correlation_id: str | None = None
+    meta: Mapping[str, Json] = _EMPTY
 
-    origin = Field(one_of("peer", "local"), cast("Literal['peer', 'local'] | None", None))
-    standing = Field(one_of("stated", "quoted"), cast("Standing | None", None))
-    delivery = Field(one_of(*DELIVERIES), cast("Delivery | None", None))
-    format = Field(label, cast("str | None", None))
-    confidence = Field(share, cast("float | None", None))
-    legacy = Field(flag, False)
-    notes = Field(lines, cast("tuple[str, ...]", ()))
-    debug = Field(plain, cast("Json", None))
+    origin: Literal["peer", "local"] | None = None
+    standing: Standing | None = None
+    delivery: Delivery | None = None
+    format: str | None = None
+    confidence: float | None = None
+    legacy: bool = False
+    notes: tuple[str, ...] = ()
+    debug: Json = None
     # The rest is for the process that the error is in, and no format writes it. With what the call was made:
-    sent = Field(Sent.of, cast("Sent | None", None))
-    # Whether its words were chosen for the caller, by a row of somebody's own table or by whoever raised a framework's
-    # own error: then they stand as they are.
-    authored = Field(flag, False)
+    sent: Sent | None = None
+    # Whether its words were chosen for the caller, so that they stand as they are: by a row of somebody's own table, or
+    # by whoever raised a framework's own error.
+    authored: bool = False
     # Whether it was made of an exception that nobody meant for the caller, which is its cause; and whether it stands in
     # the log already.
-    crashed = Field(flag, False)
-    logged = Field(flag, False)
+    crashed: bool = False
+    logged: bool = False
 
     def __init_subclass__(cls, **defaults: Unpack[Fields]) -> None:
         """Fields given in a class statement, or in its body, are the defaults of its instances.
@@ -116,13 +98,13 @@ class ToolError(Exception, NoData):
         """
         super().__init_subclass__()
         cls._new = super().__new__
-        for name in cls._normal.keys() & vars(cls).keys():
+        for name in NORMAL.keys() & vars(cls).keys():
             if not hasattr(type(value := vars(cls)[name]), "__get__"):
                 defaults.setdefault(name, value)  # type: ignore[misc]
                 delattr(cls, name)
         info = find(label(defaults.get("code")))
         cls._kind = Kind.of(defaults.pop("kind", None)) or cls._kind or (info.kind if info else None)
-        cls._defaults = {**cls._defaults, **cls._normalise({**defaults})}
+        cls._defaults = {**cls._defaults, **cls._normalize({**defaults})}
         if cls._kind is not None:
             cls.kind = cls._kind  # type: ignore[assignment]
 
@@ -143,7 +125,7 @@ class ToolError(Exception, NoData):
             fields.setdefault("severity", Severity.ERROR)
         if self._kind is not None:
             fields.pop("kind", None)
-        self._given.update(self._normalise({"message": message, **fields}))
+        self._given.update(self._normalize({"message": message, **fields}))
         self._refresh(find(self._given.get("code")))
         self.args = (self.message,)
         if isinstance(cause, BaseException):
@@ -164,16 +146,16 @@ class ToolError(Exception, NoData):
         return self
 
     @classmethod
-    def _normalise(cls, fields: dict[str, Any]) -> dict[str, Any]:
+    def _normalize(cls, fields: dict[str, Any]) -> dict[str, Any]:
         clean = {}
         for name, value in fields.items():
-            if name not in cls._normal:
+            if name not in NORMAL:
                 known = ", ".join(["message", *Fields.__annotations__])
                 raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
             if value is None:
                 continue
             try:
-                kept = cls._normal[name](value)
+                kept = NORMAL[name](value)
             except Exception:
                 continue
             if kept is not None and kept != () and kept != {}:
@@ -193,11 +175,11 @@ class ToolError(Exception, NoData):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FOLLOWING:
             raise AttributeError(f"{name} of {type(self).__name__} follows from the rest, and cannot be set")
-        if name not in self._normal:
+        if name not in NORMAL:
             super().__setattr__(name, value)
             return
         self._given.pop(name, None)
-        self._given.update(self._normalise({name: value}))
+        self._given.update(self._normalize({name: value}))
         self._refresh(find(self._given.get("code")) if name == "code" else self._info)
 
     @cached_property
@@ -330,7 +312,7 @@ class ToolError(Exception, NoData):
         kind = Kind.of(changes.pop("kind", None)) or self._kind
         cause = changes.pop("cause", self.__cause__)
         given = {name: value for name, value in _copy(self._given).items() if name not in changes}
-        given.update(self._normalise(changes))
+        given.update(self._normalize(changes))
         cls = type(self) if kind is self._kind else KIND_CLASSES[cast(Kind, kind)]
         new: ToolError = cls._blank(given, find(given.get("code")) if "code" in changes else self._info)
         # What whoever raised it has put on it stays there.
@@ -423,10 +405,10 @@ def _copy(given: dict[str, Any]) -> dict[str, Any]:
 
 # Read from the other fields: those that may be given as well, and those that only follow.
 _CACHED: Final = frozenset(name for name, value in vars(ToolError).items() if isinstance(value, cached_property))
-_DERIVED: Final = _CACHED & ToolError._normal.keys()
-_FOLLOWING: Final = (_CACHED - ToolError._normal.keys()) | {"kind"}
+_DERIVED: Final = _CACHED & NORMAL.keys()
+_FOLLOWING: Final = (_CACHED - NORMAL.keys()) | {"kind"}
 # What an error holds as attributes: what can be read, and what that is made of.
-_READ: Final = _CACHED.union(ToolError._normal)
+_READ: Final = _CACHED.union(NORMAL)
 _HELD: Final = _READ | {"_given", "_info"}
 
 UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
