@@ -255,7 +255,7 @@ def test_what_is_seen_is_held_against_the_manifest(
         (["python"], "write -- before the command of the server: failwell check -- python"),
         (["http://x/mcp", "--", "x"], "name either a URL or a command after --, not both"),
         (["--rule", "actoin", "--", "x"], "there is no rule 'actoin'; did you mean action?"),
-        (["--timeout", "soon", "--", "x"], "'soon' is no number of seconds above zero"),
+        (["--timeout", "soon", "--", "x"], "'soon' is not a number of seconds above zero"),
         (["--env", "FW_NOT_THERE", "--", "x"], "--env FW_NOT_THERE: there is no such variable here"),
         (["--baseline", "nowhere.json", "--", "x"], "there is no nowhere.json; write it with: failwell check --json"),
         (["--compare", "a.json", "b.json"], "there is no a.json"),

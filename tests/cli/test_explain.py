@@ -418,15 +418,10 @@ def test_a_message_cannot_write_a_line_of_ours(end: str) -> None:
     assert [line for line in lines if line.startswith("do next")] == lines[-1:]
 
 
-def test_a_secret_is_masked_and_what_was_masked_can_be_shown() -> None:
+def test_a_secret_is_masked() -> None:
     source = json.dumps({"type": "INTERNAL", "message": "password=hunter2secret", "recoverable": False})
-    lines = told("--show-redactions", source=source)
-    assert "masked       message: password=[redacted]" in lines
-    assert "hunter2secret" not in "".join(lines)
-    found = as_json("--show-redactions", source=source)
-    assert found["redactions"] == {"message": "password=[redacted]"}
-    assert "hunter2secret" not in json.dumps(found)
-    assert "redactions" not in as_json(source=source)
+    assert "message      password=[redacted]" in told(source=source)
+    assert as_json(source=source)["outcome"]["message"] == "password=[redacted]"
 
 
 def test_markup_of_the_drawing_library_is_only_text() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.examples.routers.templates import DEVICE, VALIDATION, fill
+from failwell.examples.routers.devices import DEVICE, VALIDATION, fill
 from failwell.model import UNSET, FieldError
 
 

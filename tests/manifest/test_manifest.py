@@ -599,7 +599,7 @@ def test_a_command_and_an_example_are_targets(module: Callable[..., str], capsys
         (["no_such_module:server"], "there is no module 'no_such_module'"),
         (["failwell:nothing"], "cannot load failwell:nothing: module 'failwell' has no attribute 'nothing'"),
         (["sys:path"], "sys:path is a list; name one MCPServer, low-level mcp Server or FastMCP"),
-        (["--timeout", "0", "failwell:nothing"], "--timeout is a number of seconds above zero"),
+        (["--timeout", "0", "failwell:nothing"], "argument --timeout: '0' is not a number of seconds above zero"),
         (["--", sys.executable, "-c", "1"], "does not answer as an MCP server"),
         (["http://127.0.0.1:9/mcp"], "does not answer as an MCP server"),
         (["--seen", "/nowhere/seen.jsonl", "failwell:nothing"], "cannot read"),

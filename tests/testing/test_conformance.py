@@ -295,8 +295,14 @@ def test_a_command_that_does_not_end_by_itself_is_ended(script: Callable[[str], 
         (["--", "/no/such/command"], "failwell: cannot start /no/such/command: No such file or directory"),
         (["--", str(ROOT)], f"failwell: cannot start {ROOT}: Permission denied"),
         ([], "failwell: name the command to test after --, as in: failwell conformance -- ./my-adapter"),
-        (["--timeout", "0", "--", "true"], "failwell: --timeout is a number of seconds above zero"),
-        (["--timeout", "nan", "--", "true"], "failwell: --timeout is a number of seconds above zero"),
+        (
+            ["--timeout", "0", "--", "true"],
+            "failwell: argument --timeout: '0' is not a number of seconds above zero; try: failwell conformance --help",
+        ),
+        (
+            ["--timeout", "nan", "--", "true"],
+            "failwell: argument --timeout: 'nan' is not a number of seconds above zero; try: failwell conformance --help",
+        ),
         (
             ["--format", "yaml", "--", "true"],
             f"failwell: there are no vectors for 'yaml'; use one of: {', '.join(LEVELS)}",

@@ -8,30 +8,19 @@ import sys
 from argparse import Namespace
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from failwell import __version__
 from failwell.packages import MissingPackage
 
 from .io import Stop
 
-COMMANDS = (
-    "demo",
-    "explain",
-    "convert",
-    "codes",
-    "check",
-    "wrap",
-    "adopt",
-    "dashboard",
-    "report",
-    "tail",
-    "example",
-    "manifest",
-    "schema",
-    "conformance",
-)
-"""Each is a module of that name; of these only the one that was asked for is imported."""
+COMMANDS = {
+    **{name: name for name in ("demo", "explain", "convert", "codes", "check", "wrap", "adopt")},
+    **dict.fromkeys(("dashboard", "report", "tail"), "events"),
+    **{name: name for name in ("example", "manifest", "schema", "conformance")},
+}
+"""The module of each; only that of the one that was asked for is imported."""
 
 _EPILOG = """\
 start here:
@@ -45,7 +34,8 @@ exit codes: 0 done, 1 what was asked for does not hold, 2 bad usage or unreadabl
 
 
 class _Parser(argparse.ArgumentParser):
-    commands: Collection[str] = ()
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": argparse.RawDescriptionHelpFormatter, **options})
 
     def error(self, message: str) -> NoReturn:
         raise Stop(f"{message}; try: {self.prog} --help")
@@ -57,13 +47,11 @@ def build_parser(only: str | None = None) -> _Parser:
         prog="failwell",
         description="Tool errors that agents can act on, for the Model Context Protocol.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"failwell {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in COMMANDS if only not in COMMANDS else (only,):
-        import_module(f".{command}", __name__).register(commands)
-    parser.commands = commands.choices
+    for module in dict.fromkeys([COMMANDS[only]] if only in COMMANDS else COMMANDS.values()):
+        import_module(f".{module}", __name__).register(commands)
     return parser
 
 
@@ -98,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser = build_parser(given[0] if given else None)
         # What follows is somebody else's command line, whatever its options look like.
         cut = given.index("--") if "--" in given else len(given)
-        _check_command(given[:cut], parser.commands)
+        _check_command(given[:cut], COMMANDS)
         options = parser.parse_args(given[:cut], Namespace(after=given[cut + 1 :]))
         if options.command is None:
             parser.print_help()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from pathlib import Path
 
 from failwell.relay import adoption, config
@@ -24,7 +24,6 @@ def register(commands: Commands) -> None:
         help="wrap every server of a client's configuration file",
         description="Reads the files of Claude Code, Claude Desktop, Cursor and VS Code. Comments and order stay.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help=".mcp.json, claude_desktop_config.json, .cursor/mcp.json …")
     which = parser.add_mutually_exclusive_group()

@@ -5,15 +5,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.packages import missing
 
-from .io import Commands, Stop, console, in_line, interruptible, json_text, print_json
-from .targets import host_of
+from .io import (
+    Commands,
+    Stop,
+    console,
+    in_line,
+    interruptible,
+    json_text,
+    print_json,
+    read_bytes,
+    seconds,
+    stop_on,
+    write_file,
+)
+from .targets import header_of, host_of, load_manifest
 
 if TYPE_CHECKING:
     from failwell.check import CheckOptions, CheckReport, CheckTarget
@@ -43,7 +55,6 @@ def register(commands: Commands) -> None:
         "       failwell check [options] --config FILE [NAME]\n       failwell check --compare A.json B.json",
         description="Asks a server what an agent would ask wrongly, and grades what it answers.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
     add("target", nargs="?", metavar="URL", help="the address of a server over HTTP; with --config its name")
@@ -68,8 +79,8 @@ def register(commands: Commands) -> None:
     add("--rule", action="append", default=[], metavar="RULE", help="only this rule, or group of rules")
     add("--skip", action="append", default=[], metavar="RULE", help="all but this rule, or group of rules")
     add("--era", default="auto", choices=("auto", "2025-11-25", "2026-07-28"), help="of the protocol; auto is both")
-    add("--timeout", type=_seconds, default=10.0, metavar="S", help="seconds to wait for a call; 10")
-    add("--start-timeout", type=_seconds, default=30.0, metavar="S", help="seconds to wait for the start; 30")
+    add("--timeout", type=seconds, default=10.0, metavar="S", help="seconds to wait for a call; 10")
+    add("--start-timeout", type=seconds, default=30.0, metavar="S", help="seconds to wait for the start; 30")
     add("--json", action="store_true", help="print the report as JSON")
     for name, what in (("sarif", "SARIF"), ("junit", "JUnit's XML"), ("html", "a page"), ("badge", "a badge, in SVG")):
         add(f"--{name}", metavar="FILE", help=f"write the report as {what}; - is standard output")
@@ -86,11 +97,14 @@ def run(options: Namespace) -> int:
         return _compare(options)
     if (lacking := missing("failwell check", "check")) is not None:
         raise lacking
+    from failwell.check import NoReport, load_report
+
     settings = _settings(options)
     target = _target(options, settings)
     if options.send is not None:
         return _send(target, options)
-    baseline = _baseline(options)
+    with stop_on(NoReport):
+        baseline = None if options.baseline is None else load_report(options.baseline)
     report = _checked(target, _options(options))
     wrapped = _checked(_wrapped(target), _options(options)) if options.wrapped else None
     _show(report, wrapped, options)
@@ -106,18 +120,13 @@ def _show(report: CheckReport, wrapped: CheckReport | None, options: Namespace) 
         "html": lambda: reports.html(report),
         "badge": lambda: reports.badge(report),
     }
-    printed = False
-    for name, made in files.items():
-        place = getattr(options, name)
-        if place == "-":
-            sys.stdout.write(made())
-            printed = True
-        elif place is not None:
-            _write(place, made())
+    wanted = {name: getattr(options, name) for name in files if getattr(options, name) is not None}
+    for name, place in wanted.items():
+        write_file(place, files[name]())
     if options.json:
         data = report.to_dict()
         print_json(data if wrapped is None else {**data, "wrapped": wrapped.to_dict()})
-    elif not printed:
+    elif "-" not in wanted.values():
         reports.show(report, console())
         if wrapped is not None:
             print(f"\nThrough failwell wrap: {wrapped.score} {wrapped.grade} (direct: {report.score} {report.grade})")
@@ -141,36 +150,16 @@ def _verdict(report: CheckReport, baseline: Mapping[str, Any] | None, options: N
     return code
 
 
-def _write(place: str, text: str) -> None:
-    try:
-        Path(place).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise Stop(f"cannot write {place}: {problem.strerror or problem}") from None
-
-
 def _compare(options: Namespace) -> int:
     from failwell.check import Comparison, NoReport, load_report
 
-    try:
+    with stop_on(NoReport):
         comparison = Comparison(*map(load_report, options.compare))
-    except NoReport as problem:
-        raise Stop(str(problem)) from None
     if options.json:
         print_json(comparison.to_dict())
     else:
         print("\n".join(map(in_line, comparison.lines())))
     return 0
-
-
-def _baseline(options: Namespace) -> dict[str, Any] | None:
-    from failwell.check import NoReport, load_report
-
-    if options.baseline is None:
-        return None
-    try:
-        return load_report(options.baseline)
-    except NoReport as problem:
-        raise Stop(str(problem)) from None
 
 
 def _checked(target: CheckTarget, options: CheckOptions) -> CheckReport:
@@ -185,11 +174,11 @@ def _checked(target: CheckTarget, options: CheckOptions) -> CheckReport:
 
 
 def _progress() -> Callable[[str, int, int], None]:
-    def told(what: str, done: int, of: int) -> None:
+    def show(what: str, done: int, of: int) -> None:
         counted = f" {done + 1}/{of}" if of else ""
         print(f"\r\x1b[Kchecking{counted}: {in_line(what)[:50]}", end="", file=sys.stderr, flush=True)
 
-    return told if sys.stderr.isatty() else lambda what, done, of: None
+    return show if sys.stderr.isatty() else lambda what, done, of: None
 
 
 def _send(target: CheckTarget, options: Namespace) -> int:
@@ -208,11 +197,10 @@ def _settings(options: Namespace) -> dict[str, Any]:
     """What pyproject.toml of this folder says, put into the options where the command line says nothing."""
     import tomllib
 
+    file = Path("pyproject.toml")
     try:
-        data = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as problem:
+        data = tomllib.loads(read_bytes(str(file)).decode()) if file.exists() else {}
+    except ValueError as problem:
         raise Stop(f"cannot read pyproject.toml: {problem}") from None
     found = data.get("tool", {}).get("failwell", {}).get("check", {})
     for name, value in found.items():
@@ -250,7 +238,7 @@ def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
     if "://" not in options.target:
         raise Stop(f"write -- before the command of the server: failwell check -- {options.target} …")
     host_of(options.target)
-    return CheckTarget(url=options.target, headers=dict(map(_header, options.header)))
+    return CheckTarget(url=options.target, headers=dict(map(header_of, options.header)))
 
 
 def _configured(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
@@ -259,15 +247,13 @@ def _configured(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
 
     if options.after:
         raise Stop("name either a command after -- or --config, not both")
-    try:
+    with stop_on(config.NoServer):
         entry = config.chosen(options.config, options.target)
         if not entry.is_stdio:
             url, headers = config.address(entry, os.environ)
             host_of(url)
-            return CheckTarget(url=url, headers=headers | dict(map(_header, options.header)))
+            return CheckTarget(url=url, headers=headers | dict(map(header_of, options.header)))
         found = config.server(options.config, entry.name, os.environ)
-    except config.NoServer as problem:
-        raise Stop(str(problem)) from None
     said = entry.node.value.get("env")
     own = {name: found.env[name] for name in said if name in found.env} if isinstance(said, dict) else {}
     return CheckTarget(found.command, env={**own, **env}, cwd=options.cwd or found.cwd)
@@ -302,25 +288,6 @@ def _variable(given: str) -> tuple[str, str]:
     if not equals and name not in os.environ:
         raise Stop(f"--env {name}: there is no such variable here")
     return name, value if equals else os.environ[name]
-
-
-def _header(given: str) -> tuple[str, str]:
-    from failwell.relay import config
-
-    name, colon, value = given.partition(":")
-    if not colon or not config.is_header(name.strip(), value.strip()):
-        raise Stop(f"--header {name!r}: {config.HEADER}")
-    return name.strip(), value.strip()
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < 1e6:
-        raise ArgumentTypeError(f"{text!r} is no number of seconds above zero")
-    return seconds
 
 
 def _waits(given: Namespace) -> Any:
@@ -363,8 +330,8 @@ def _examples(path: str | None) -> Mapping[str, Mapping[str, Any]]:
     if path is None:
         return {}
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
+        data = json.loads(read_bytes(path))
+    except ValueError as problem:
         raise Stop(f"cannot read {path}: {problem}") from None
     if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
         raise Stop(f"{path}: examples are an object of objects: {{tool: {{argument: value}}}}")
@@ -374,13 +341,6 @@ def _examples(path: str | None) -> Mapping[str, Mapping[str, Any]]:
 def _declared(path: str | None) -> Mapping[str, frozenset[str]]:
     if path is None:
         return {}
-    from failwell.manifest import NoManifest, load
-
-    try:
-        manifest = load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Stop(f"cannot read {path}: {problem}") from None
-    except NoManifest as problem:
-        raise Stop(f"{path} is no manifest: {problem}") from None
+    manifest = load_manifest(path)
     common = frozenset(manifest.common_error_codes)
     return {tool.name: common | frozenset(tool.possible_error_codes) for tool in manifest.tools}

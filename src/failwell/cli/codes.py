@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from typing import Any
 
 from failwell.model import CATALOGS, Catalog, Code
 
 from .io import Commands, Stop, print_json, print_table
-from .targets import load
+from .targets import load_object
 
 _EPILOG = """\
 examples:
@@ -24,7 +24,6 @@ def register(commands: Commands) -> None:
         help="every code, with meaning, kind, retry and recovery",
         description="Lists the codes of the shipped catalogues, or of one of your own.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("catalog", nargs="?", metavar="CATALOG", help=f"{', '.join(CATALOGS)}, or module:Class")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -79,7 +78,7 @@ def _catalog(name: str) -> type[Catalog]:
         return CATALOGS[name]
     if ":" not in name:
         raise Stop(f"there is no catalogue {name!r}; use one of: {', '.join(CATALOGS)}, or module:Class")
-    found = load(name)
+    found = load_object(name)
     if not (isinstance(found, type) and issubclass(found, Catalog)):
         raise Stop(f"{name} is not a catalogue; it must be a subclass of failwell.Catalog")
     return found

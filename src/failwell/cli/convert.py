@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from typing import Any
 
 from failwell import losses, read
@@ -26,7 +26,6 @@ def register(commands: Commands) -> None:
         help="any format in, any format out",
         description="Reads an error in any known format and writes it in another.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     add_source(parser)
     parser.add_argument("--to", metavar="F", required=True, help=f"the format to write: {', '.join(FORMATS)}")

@@ -89,6 +89,7 @@ def register(commands: Commands) -> None:
         help="one agent on a real server, without Failwell and with it",
         description="Starts a small server twice, without Failwell and with it, and lets one scripted agent meet the "
         "same failures on both.",
+        epilog="examples:\n  failwell demo\n  failwell demo | less",
     )
     parser.set_defaults(run=run)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 
 from failwell.examples import EXAMPLES
 
@@ -25,7 +25,6 @@ def register(commands: Commands) -> None:
         help="run one of the five reference servers",
         description="Serves an example on stdio, or lists the examples.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help=", ".join(EXAMPLES))
     parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP instead, at /mcp")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from argparse import Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterator
+from argparse import Namespace
 from typing import Any
 
 from failwell import Decision, Guard, NeedsInput, ToolError, decide, read
@@ -18,7 +17,6 @@ examples:
   my-agent --last-result | failwell explain --tool send_email --read-only
   echo 'Request failed with status code 429, retry after 7 seconds' | failwell explain
   echo 'it broke' | failwell explain --format text     an error, whatever it says
-  failwell explain --show-redactions error.json      what the guard would mask
 """
 
 _MEANING = {
@@ -40,7 +38,6 @@ def register(commands: Commands) -> None:
         description="Reads an error in any known format, or in anybody's words, and says what it is and what an agent "
         "should do about it.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     add_source(parser)
     parser.add_argument("--format", metavar="F", help=f"read only this format: {', '.join(FORMATS)}")
@@ -52,7 +49,6 @@ def register(commands: Commands) -> None:
         choices=("never_sent", "unanswered", "answered"),
         help="whether the call was sent and answered",
     )
-    parser.add_argument("--show-redactions", action="store_true", help="say what must not leave, and where it stood")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=run)
 
@@ -64,29 +60,13 @@ def run(options: Namespace) -> int:
         raise not_an_error(options.format, "--format text")
     traits = Traits(options.tool, options.read_only or None, options.idempotent or None)
     # What is shown here leaves like anything else, and often into a terminal.
-    outcome, told = Guard()(outcome), outcome
+    outcome = Guard()(outcome)
     decision = decide(outcome, tool=traits, delivery=options.delivery)
-    redactions = dict(_redactions(told.to_dict(), outcome.to_dict())) if options.show_redactions else None
     if options.json:
-        data = {"format": outcome.format, "outcome": outcome.to_dict(), "decision": _decision(decision)}
-        print_json(data if redactions is None else {**data, "redactions": redactions})
+        print_json({"format": outcome.format, "outcome": outcome.to_dict(), "decision": _decision(decision)})
     else:
-        _show(outcome, decision, redactions)
+        _show(outcome, decision)
     return 0
-
-
-def _redactions(told: Any, left: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Where the guard changed something, and what it left there."""
-    if told == left:
-        return
-    if isinstance(told, dict) and isinstance(left, dict) and told.keys() == left.keys():
-        for name, value in told.items():
-            yield from _redactions(value, left[name], f"{path}.{name}" if path else name)
-    elif isinstance(told, list) and isinstance(left, list) and len(told) == len(left):
-        for index, value in enumerate(told):
-            yield from _redactions(value, left[index], f"{path}.{index}")
-    else:
-        yield path or "(all)", left
 
 
 def _decision(decision: Decision) -> dict[str, Any]:
@@ -104,14 +84,11 @@ def _decision(decision: Decision) -> dict[str, Any]:
     return data
 
 
-def _show(outcome: ToolError | NeedsInput, decision: Decision, redactions: dict[str, Any] | None) -> None:
+def _show(outcome: ToolError | NeedsInput, decision: Decision) -> None:
     from rich.text import Text
 
     out = console()
-    facts = _facts(outcome)
-    if redactions is not None:
-        facts += [("masked", f"{path}: {left}") for path, left in redactions.items()] or [("masked", "nothing")]
-    for name, value in facts:
+    for name, value in _facts(outcome):
         out.print(Text.assemble((f"{name:<12}", "bold"), " ", in_line(value)))
     out.print(Text.assemble((f"{'do next':<12}", "bold green"), " ", f"{_MEANING[decision.next]}. {decision.reason}"))
 

@@ -6,13 +6,12 @@ import json
 import os
 import signal
 import sys
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
     from rich.console import Console
 
 Commands = Any
@@ -25,6 +24,15 @@ class Stop(Exception):
     def __init__(self, line: str, code: int = 2) -> None:
         super().__init__(in_line(line))
         self.code = code
+
+
+@contextmanager
+def stop_on(*kinds: type[Exception]) -> Iterator[None]:
+    """What these exceptions say, as the one line that ends the command."""
+    try:
+        yield
+    except kinds as problem:
+        raise Stop(str(problem)) from None
 
 
 def in_line(text: str) -> str:
@@ -74,12 +82,39 @@ def read_source(file: str) -> str:
             raise Stop("nothing to read: name a file, or pipe the error in")
         data = sys.stdin.buffer.read()
     else:
-        try:
-            with open(file, "rb") as handle:
-                data = handle.read()
-        except OSError as problem:
-            raise Stop(f"cannot read {file}: {problem.strerror or problem}") from None
+        data = read_bytes(file)
     return data.decode("utf-8-sig", "replace")
+
+
+def read_bytes(file: str) -> bytes:
+    try:
+        with open(file, "rb") as handle:
+            return handle.read()
+    except OSError as problem:
+        raise Stop(f"cannot read {file}: {problem.strerror or problem}") from None
+
+
+def write_file(path: str, text: str) -> None:
+    """Write a file; - is standard output."""
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as problem:
+        raise Stop(f"cannot write {path}: {problem.strerror or problem}") from None
+
+
+def seconds(text: str) -> float:
+    """The type of an option that says how long to wait."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1e6:
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above zero")
+    return found
 
 
 def check_format(name: str | None) -> str | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.examples import EXAMPLES
 from failwell.packages import MissingPackage
 
-from .io import Commands, Stop, interruptible
-from .targets import load as load_target
+from .io import Commands, Stop, interruptible, seconds, write_file
+from .targets import load_manifest, load_object
 
 if TYPE_CHECKING:
     from failwell.manifest import Manifest, ServerTools
@@ -39,7 +38,6 @@ def register(commands: Commands) -> None:
         "       failwell manifest [...] -- CMD...",
         description="Prints every tool of a server with what it needs and how it may fail.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("target", nargs="*", metavar="TARGET", help="pkg.mod:server, an example, or a URL")
     parser.add_argument("--write", metavar="FILE", help="write the manifest to a file instead")
@@ -47,14 +45,14 @@ def register(commands: Commands) -> None:
     parser.add_argument("--profile", metavar="NAME", help="only the tools of a profile")
     parser.add_argument("--markdown", action="store_true", help="print a table for documentation")
     parser.add_argument(
-        "--timeout", type=float, default=TIMEOUT, metavar="S", help=f"seconds to wait for the server; {TIMEOUT}"
+        "--timeout", type=seconds, default=TIMEOUT, metavar="S", help=f"seconds to wait for the server; {TIMEOUT}"
     )
     parser.add_argument("--seen", metavar="FILE", help="codes that a failwell.manifest.Recorder saw")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
-    from failwell.manifest import differences, load, markdown, problems
+    from failwell.manifest import markdown, problems
 
     manifest = _made(options)
     if options.profile is not None:
@@ -65,32 +63,21 @@ def run(options: Namespace) -> int:
     for note in (*manifest.notes, *wrong):
         print(f"failwell: {note}", file=sys.stderr)
     if options.check is not None:
-        return _checked(options.check, manifest, load, differences) or (1 if wrong else 0)
+        return _checked(options.check, manifest) or (1 if wrong else 0)
     text = markdown(manifest) if options.markdown else manifest.to_json()
-    if options.write is None:
-        sys.stdout.write(text)
-        return 0
-    try:
-        Path(options.write).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise Stop(f"cannot write {options.write}: {problem.strerror}") from None
-    print(f"{len(manifest.tools)} tools written to {options.write}", file=sys.stderr)
+    write_file(options.write or "-", text)
+    if options.write is not None:
+        print(f"{len(manifest.tools)} tools written to {options.write}", file=sys.stderr)
     return 0
 
 
-def _checked(path: str, manifest: Manifest, load: Any, differences: Any) -> int:
-    from failwell.manifest import NoManifest
+def _checked(path: str, manifest: Manifest) -> int:
+    from failwell.manifest import differences
 
-    try:
-        known = load(Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not Path(path).exists():
         print(f"failwell: there is no {path}; write it with --write {path}", file=sys.stderr)
         return 1
-    except (OSError, UnicodeDecodeError) as problem:
-        raise Stop(f"cannot read {path}: {problem}") from None
-    except NoManifest as problem:
-        raise Stop(f"{path} is no manifest: {problem}") from None
-    lines = differences(known, manifest)
+    lines = differences(load_manifest(path), manifest)
     for line in lines:
         print(line)
     if lines:
@@ -102,8 +89,6 @@ def _made(options: Namespace) -> Manifest:
     command = options.after
     if bool(options.target) is bool(command):
         raise Stop("name a target: pkg.mod:server, an example, a URL, or a command after --")
-    if not 0 < options.timeout < math.inf:
-        raise Stop("--timeout is a number of seconds above zero")
     from failwell.manifest import build, read_seen
 
     try:
@@ -126,21 +111,21 @@ def _made(options: Namespace) -> Manifest:
     return build(sources, seen)
 
 
-def _sources(target: str, command: list[str], seconds: float) -> list[ServerTools]:
+def _sources(target: str, command: list[str], timeout: float) -> list[ServerTools]:
     from failwell.manifest import of_command, of_server, of_url
 
     if command:
-        return [_within(seconds, of_command, command)]
+        return [_within(timeout, of_command, command)]
     if "://" in target:
-        return [_within(seconds, of_url, target)]
-    return [_within(seconds, of_server, server) for server in _servers(target)]
+        return [_within(timeout, of_url, target)]
+    return [_within(timeout, of_server, server) for server in _servers(target)]
 
 
-def _within(seconds: float, list_tools: Callable[[Any], Awaitable[ServerTools]], target: Any) -> ServerTools:
+def _within(timeout: float, list_tools: Callable[[Any], Awaitable[ServerTools]], target: Any) -> ServerTools:
     import anyio
 
     async def listed() -> ServerTools:
-        with anyio.fail_after(seconds):
+        with anyio.fail_after(timeout):
             return await list_tools(target)
 
     with interruptible():
@@ -154,7 +139,7 @@ def _servers(target: str) -> list[Any]:
         return examples.profiles(target)
     if not all(target.partition(":")):
         raise Stop(f"{target!r} is no target; it looks like pkg.mod:server, or is one of: {', '.join(EXAMPLES)}")
-    found = load_target(target)
+    found = load_object(target)
     if callable(found) and not hasattr(found, "list_tools"):
         found = found()
     if not hasattr(found, "run"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from importlib.resources import files
 from typing import Final
 
@@ -25,7 +25,6 @@ def register(commands: Commands) -> None:
         help="the JSON Schema of a format; RELAX NG for xml",
         description="Prints the schema of a format, or lists the schemas.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help=", ".join(SCHEMAS))
     parser.set_defaults(run=run)

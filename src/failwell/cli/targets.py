@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from .io import Stop
+from .io import Stop, read_bytes, stop_on
+
+if TYPE_CHECKING:
+    from failwell.manifest import Manifest
 
 
-def load(name: str) -> Any:
+def load_object(name: str) -> Any:
     """The object that `module:attribute` names; the module may stand in the current folder."""
     module, _, attribute = name.partition(":")
     # The command is started from its own folder; whoever types a module's name means the one they stand in.
@@ -54,3 +58,29 @@ def host_of(url: str) -> str:
     if not is_one or parts.hostname is None:
         raise Stop(f"{url} is no address of a server: it begins with http:// or https://")
     return parts.hostname
+
+
+def load_manifest(path: str) -> Manifest:
+    from failwell.manifest import NoManifest, load
+
+    try:
+        return load(read_bytes(path).decode())
+    except UnicodeDecodeError as problem:
+        raise Stop(f"cannot read {path}: {problem}") from None
+    except NoManifest as problem:
+        raise Stop(f"{path} is no manifest: {problem}") from None
+
+
+def header_of(given: str) -> tuple[str, str]:
+    """The name and the value of a header as it is given, with variables filled in."""
+    from failwell.relay import config
+
+    name, colon, value = given.partition(":")
+    for variable in re.findall(r"\$\{([A-Za-z_]\w*)\}", value):
+        if not os.environ.get(variable):
+            raise Stop(f"--header {name!r}: the variable {variable} is not set")
+    with stop_on(config.NoServer):
+        value = config.filled(value.strip(), os.environ, name)
+    if not colon or not value or not config.is_header(name, value):
+        raise Stop(f"--header {name!r}: {config.HEADER}, and says something")
+    return name, value

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentTypeError, Namespace
 from dataclasses import replace
 from typing import Any, Final
 
 from failwell.relay import HOLD, Listening, RelayOptions, Wrapping, log_as_json, wrap
 
-from .io import Commands, Stop, check_format, in_line
-from .store_source import opened
+from .events import open_events
+from .io import Commands, Stop, check_format, in_line, stop_on
+from .targets import header_of, host_of
 
 _EPILOG = """\
 examples:
@@ -28,7 +29,6 @@ def register(commands: Commands) -> None:
         "       failwell wrap [options] --config FILE [NAME]",
         description="Passes messages between a client and a server, and makes failures something an agent can act on.",
         epilog=_EPILOG,
-        formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "name", nargs="*", metavar="URL", help="where the server is, or its command; with --config its name in the file"
@@ -98,10 +98,8 @@ def _listen(wrapping: Wrapping, options: Namespace) -> int:
     from failwell.packages import MissingPackage
     from failwell.relay import CannotListen
 
-    try:
+    with stop_on(CannotListen, MissingPackage):
         return wrap(replace(wrapping, listening=_listening(options, wrapping.options.rules)))
-    except (CannotListen, MissingPackage) as problem:
-        raise Stop(str(problem)) from None
 
 
 def _wrapping(options: Namespace) -> Wrapping:
@@ -116,15 +114,13 @@ def _wrapping(options: Namespace) -> Wrapping:
             raise Stop("name either a command after -- or --config, not both")
         from failwell.relay import config
 
-        try:
+        with stop_on(config.NoServer):
             entry = config.chosen(options.config, name)
             if not entry.is_stdio:
                 return _remote(*config.address(entry, os.environ), options)
             if options.header:
                 raise Stop(f"--header is for a server behind an address, and {entry.name} is a command")
             found = config.server(options.config, name, os.environ)
-        except config.NoServer as problem:
-            raise Stop(str(problem)) from None
         return Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
     if name is not None and options.after:
         raise Stop("name either a command after -- or a URL, not both")
@@ -139,10 +135,8 @@ def _wrapping(options: Namespace) -> Wrapping:
 
 def _remote(url: str, headers: dict[str, str], options: Namespace) -> Wrapping:
     """A server behind an address."""
-    from .targets import host_of
-
     host_of(url)
-    given = {**headers, **dict(map(_header, options.header))}
+    given = {**headers, **dict(map(header_of, options.header))}
     return Wrapping(options=_options(options, remote=True), loud=options.verbose, url=url, headers=given)
 
 
@@ -177,23 +171,12 @@ def _reload(held: Any, path: str | None) -> str | None:
     return f"the rules of {path} are in use"
 
 
-def _header(given: str) -> tuple[str, str]:
-    from failwell.relay import config
-
-    name, colon, value = given.partition(":")
-    for variable in re.findall(r"\$\{([A-Za-z_]\w*)\}", value):
-        if not os.environ.get(variable):
-            raise Stop(f"--header {name!r}: the variable {variable} is not set")
-    try:
-        value = config.filled(value.strip(), os.environ, name)
-    except config.NoServer as problem:
-        raise Stop(str(problem)) from None
-    if not colon or not value or not config.is_header(name, value):
-        raise Stop(f"--header {name!r}: {config.HEADER}, and says something")
-    return name, value
-
-
 def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
+    from failwell.idempotency import StoreUnusable, open_store
+    from failwell.relay import log_call
+
+    with stop_on(StoreUnusable, ImportError):
+        keys = open_store(given.state, namespace="relay", cached=True)
     return RelayOptions(
         format=check_format(given.format) or "text",
         validate=given.validate,
@@ -205,27 +188,10 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         trusted=given.trust_annotations == "yes" or (given.trust_annotations is None and not remote),
         timeout=given.timeout,
         rules=_rules(given.rules),
-        keys=_keys(given.state),
-        hooks=_hooks(given.log),
-        events=None if given.events is None else opened(given.events),
+        keys=keys,
+        hooks=(log_call,) if given.log == "json" else (),
+        events=None if given.events is None else open_events(given.events),
     )
-
-
-def _hooks(log: str) -> tuple[Any, ...]:
-    if log != "json":
-        return ()
-    from failwell.relay import log_call
-
-    return (log_call,)
-
-
-def _keys(path: str | None) -> Any:
-    from failwell.idempotency import StoreUnusable, open_store
-
-    try:
-        return open_store(path, namespace="relay", cached=True)
-    except (StoreUnusable, ImportError) as problem:
-        raise Stop(str(problem)) from None
 
 
 def _seconds(text: str) -> float:
@@ -251,7 +217,5 @@ def _rules(path: str | None) -> Any:
         return None
     from failwell.relay import rules
 
-    try:
+    with stop_on(rules.BadRules):
         return rules.load(path)
-    except rules.BadRules as problem:
-        raise Stop(str(problem)) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -52,7 +53,11 @@ class SharedHold(Hold):
         self._change(lambda: super(SharedHold, self).release(tool, arguments), 0.0)
 
     def _read(self, now: float) -> None:
+        asked = time.monotonic()
         found = self._store.held(self._scope)
+        # Rather too late than too early, also where a store counts in milliseconds: what began before a call failed
+        # must not end its hold.
+        now += time.monotonic() - asked + 0.001
         for call in self._notes.keys() - found.keys():
             # The agent has looked, at another process.
             del self._notes[call]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -160,17 +161,15 @@ class KeysInRedis(LeasedKeys):
     def unhold(self, scope: str, call: str, note: str) -> None:
         self._ask(lambda: self._run_script("unhold", [f"{self._prefix}hold:{scope}"], call, note))
 
-    def _ping(self) -> object:
-        return self._report(self._db.ping)
+    def _ping(self) -> None:
+        self._report(self._db.ping)
 
     def _leave(self) -> None:
-        try:
+        # If it is away, the lease runs out by itself.
+        with suppress(redis.RedisError):
             if self._owner:
                 self._db.delete(f"{self._prefix}owner:{self._owner}")
             self._db.close()
-        except redis.RedisError:
-            # Its lease runs out by itself.
-            return
 
     def _run_script(self, script: str, keys: list[str], *given: Any) -> Any:
         return self._report(lambda: self._script[script](keys=keys, args=given))

@@ -25,8 +25,7 @@ _inherited: Final[list[Any]] = []
 
 
 def _steady() -> Callable[[], float]:
-    """The time of day, which runs no faster than time itself: a clock that is set ahead by a day does not end a day of
-    keys in a moment."""
+    """The time of day, which runs no faster than time itself, whatever the clock is set to."""
     began, wall = time.monotonic(), time.time()
     return lambda: min(time.time(), wall + time.monotonic() - began)
 
@@ -126,8 +125,8 @@ class KeysOnDisk(SqlKeys):
         except sqlite3.Error as problem:
             raise StoreUnusable(f"{self.path} cannot be used: {problem}") from None
 
-    def _new_owner(self) -> str:
-        return f"{super()._new_owner()} {platform.node()} {os.getpid()}"
+    def _new_owner(self, name: str) -> str:
+        return f"{name} {platform.node()} {os.getpid()}"
 
     def _may_live(self, owner: str) -> bool:
         _, node, pid = owner.rsplit(" ", 2)

@@ -142,10 +142,9 @@ class LeasedKeys(ABC):
     def problem(self) -> str | None:
         """Why the store cannot be used at present; None if it can."""
         try:
-            self._ask(self._ping)
+            return self._ask(self._ping)
         except StoreUnusable as problem:
             return str(problem)
-        return None
 
     def close(self) -> None:
         """Let go of the store. What is running in this process counts as lost from here on."""
@@ -172,18 +171,18 @@ class LeasedKeys(ABC):
         process took them for lost."""
 
     @abstractmethod
-    def _ping(self) -> object: ...
+    def _ping(self) -> None: ...
 
     @abstractmethod
     def _leave(self) -> None:
         """Give the lease up, and the connection."""
 
+    def _new_owner(self, name: str) -> str:
+        return name
+
     @abstractmethod
     def _forked(self) -> None:
         """Drop what belongs to the parent process."""
-
-    def _new_owner(self) -> str:
-        return os.urandom(16).hex()
 
     def _emptied(self, instance: str) -> StoreUnusable:
         """Nobody knows any more which calls have begun: from now on it is another store."""
@@ -237,7 +236,7 @@ class LeasedKeys(ABC):
             if self._process:
                 self._forked()
             self._tokens, self._unsent = {}, {}
-            self._owner, self._process = self._new_owner(), os.getpid()
+            self._owner, self._process = self._new_owner(os.urandom(16).hex()), os.getpid()
             self._closed, self._renewing = threading.Event(), threading.Lock()
             # It must not keep alive what nobody uses any more.
             given = weakref.ref(self), self._closed, self.lease / _TRIES

@@ -104,10 +104,8 @@ class SqlKeys(LeasedKeys):
         return True
 
     def _end(self, key: str, token: str, state: str | None, answer: bytes | None) -> None:
-        if state is None:
-            self._run(_FREE, self._namespace, key, token)
-        else:
-            self._run(_END, state, answer, self.ttl, self._namespace, key, token)
+        named = (self._namespace, key, token)
+        self._run(*((_FREE, *named) if state is None else (_END, state, answer, self.ttl, *named)))
 
     def _renew(self, running: dict[str, str]) -> None:
         with self._transaction() as run:
@@ -130,8 +128,8 @@ class SqlKeys(LeasedKeys):
     def unhold(self, scope: str, call: str, note: str) -> None:
         self._ask(lambda: self._run(_UNHOLD, self._namespace, scope, call, note))
 
-    def _ping(self) -> object:
-        return self._run(_INSTANCE, self._namespace)
+    def _ping(self) -> None:
+        self._run(_INSTANCE, self._namespace)
 
     def _leave(self) -> None:
         if self._owner:

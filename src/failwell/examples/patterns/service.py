@@ -6,9 +6,10 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, NamedTuple
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import unquote
+
+from failwell.examples.loopback import JSON, Answer, Loopback, Request
 
 from .store import Store
 
@@ -21,11 +22,9 @@ class Refusal(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class Service:
-    """Runs in a thread of its own until the process ends, or `close` is called.
-
-    `fault` is what happens to every request instead of its answer: another one, none at all before `resume` is set
-    ("silence"), none ever ("hang up"), or one that is no JSON ("garbage").
+class Service(Loopback):
+    """`fault` is what happens to every request instead of its answer: another one, none at all before `resume` is set
+    ("silence"), none ever ("hang up"), or one that is not JSON ("garbage").
     """
 
     def __init__(self, store: Store, api_key: str, port: int = 0) -> None:
@@ -33,22 +32,29 @@ class Service:
         self.api_key = api_key
         self.fault: Refusal | Literal["silence", "hang up", "garbage"] | None = None
         self.resume = threading.Event()
-        service = self
-
-        class Handler(_Handler):
-            def do_GET(self) -> None:
-                self.answer(service)
-
-            do_POST = do_GET
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+        super().__init__(port)
 
     def close(self) -> None:
         self.resume.set()
-        self._server.shutdown()
-        self._server.server_close()
+        super().close()
+
+    def answer(self, request: Request) -> Answer | None:
+        said: Any = self.fault
+        if said == "silence":
+            self.resume.wait()
+        if said in ("silence", "hang up"):
+            return None
+        if said == "garbage":
+            return 200, "<html>Please log in to the guest network.</html>", JSON
+        if said is None and request.headers.get("x-api-key") != self.api_key:
+            said = Refusal(401, "Authentication required: Missing or invalid API key")
+        try:
+            said = self.read(request.path, request.query, json.loads(request.body or b"null")) if said is None else said
+        except sqlite3.Error:
+            said = Refusal(500, "Internal server error: Database connection failed")
+        if isinstance(said, Refusal):
+            return said.status, json.dumps({"error": said.error}), {**JSON, **said.headers}
+        return 200, json.dumps(said), JSON
 
     def read(self, path: str, query: Mapping[str, str], body: Any) -> Any:
         """What a request is answered with."""
@@ -71,38 +77,3 @@ class Service:
         if not limit.isdecimal() or not 1 <= int(limit) <= 100:
             return Refusal(400, "Invalid request: limit must be between 1 and 100")
         return self.store.search(query, category, int(limit))
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def answer(self, service: Service) -> None:
-        sent = self.rfile.read(int(self.headers.get("content-length", 0)))
-        said: Any = service.fault
-        if said == "silence":
-            service.resume.wait()
-        if said is None:
-            said = self._read(service, sent)
-        if isinstance(said, Refusal):
-            self._send(said.status, json.dumps({"error": said.error}), said.headers)
-        elif said == "garbage":
-            self._send(200, "<html>Please log in to the guest network.</html>", {})
-        elif said not in ("silence", "hang up"):
-            self._send(200, json.dumps(said), {})
-
-    def _read(self, service: Service, sent: bytes) -> Any:
-        if self.headers.get("x-api-key") != service.api_key:
-            return Refusal(401, "Authentication required: Missing or invalid API key")
-        url = urlsplit(self.path)
-        try:
-            return service.read(url.path, dict(parse_qsl(url.query)), json.loads(sent or b"null"))
-        except sqlite3.Error:
-            return Refusal(500, "Internal server error: Database connection failed")
-
-    def _send(self, status: int, body: str, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {"content-type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Says nothing: standard error is the server's."""

@@ -16,9 +16,8 @@ import failwell as fw
 from failwell.server import progress, tool_result
 
 from .access import DEVICE, Access
-from .devices import FAILURES, Devices
+from .devices import FAILURES, VALIDATION, Devices
 from .store import Device, Plan, Store
-from .templates import VALIDATION
 from .tools import check_address
 
 JsonRpc = fw.catalogs.JsonRpc
@@ -29,7 +28,7 @@ def add_plans(server: MCPServer[Any], store: Store, devices: Devices, access: Ac
     tool = partial(access.tool, server)
     workflow = access.rule("professional", flag="allow_professional_workflows")
 
-    @tool("plan/create", "professional", *VALIDATION)
+    @tool("plan/create", "professional", "NOT_FOUND", *VALIDATION)
     async def create(device_ids: list[str], servers: list[str]) -> CallToolResult:
         """Plan the same DNS servers for several devices. The plan has to be approved within two hours."""
         if not servers:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal
+
+from failwell.examples.loopback import JSON, Answer, Loopback, Request
 
 Fault = tuple[int, bytes] | Literal["silent"]
 """Answers with this status and body, or with nothing until the device is switched off."""
 
 
-class Router:
+class Router(Loopback):
     """A device on a free port, until it is closed. `faults` can be set at any time, for each method: `GET`, `PUT`."""
 
     def __init__(self, *, version: str = "7.15.2 (stable)", password: str = "changeme") -> None:
@@ -22,51 +22,21 @@ class Router:
         self.interfaces = {"ether1": "false", "ether2": "false", "ether3": "true"}
         self.addresses = [{".id": "*1", "address": "127.0.0.1/8", "interface": "ether1"}]
         self.expected = "Basic " + base64.b64encode(f"admin:{password}".encode()).decode()
-        self._off = threading.Event()
-        router = self
+        super().__init__()
+        self.address = self.url.removeprefix("http://")
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                router._answer(self, {})
-
-            def do_PUT(self) -> None:
-                router._answer(self, json.loads(self.rfile.read(int(self.headers["content-length"]))))
-
-            do_POST = do_PUT
-
-            def log_message(self, format: str, *args: object) -> None:
-                """Nobody reads it, and standard output belongs to the protocol."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self._server.server_port}"
-
-    def close(self) -> None:
-        self._off.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _answer(self, request: BaseHTTPRequestHandler, body: dict[str, Any]) -> None:
-        fault = self.faults.get(request.command)
+    def answer(self, request: Request) -> Answer | None:
+        fault = self.faults.get(request.method)
         if fault == "silent":
-            self._off.wait()
-            return
+            self.ended.wait()
+            return None
         if fault is not None:
-            status, content = fault
-        elif request.headers["authorization"] != self.expected:
-            status, content = 401, json.dumps({"error": 401, "message": "Unauthorized"}).encode()
-        else:
-            status, answer = self._do(request.command, request.path.removeprefix("/rest/"), body)
-            content = json.dumps(answer).encode()
-        request.send_response(status)
-        request.send_header("content-type", "application/json")
-        request.send_header("content-length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+            return *fault, JSON
+        if request.headers.get("authorization") != self.expected:
+            return 401, json.dumps({"error": 401, "message": "Unauthorized"}), JSON
+        path, body = request.path.removeprefix("/rest/"), json.loads(request.body or b"{}")
+        status, answer = self._do(request.method, path, body)
+        return status, json.dumps(answer), JSON
 
     def _do(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, object]:
         match method, path:

@@ -16,9 +16,8 @@ import failwell as fw
 from failwell.server import tool_result
 
 from .access import Access
-from .devices import Devices
+from .devices import VALIDATION, Devices
 from .store import Device, Store
-from .templates import VALIDATION
 
 JsonRpc = fw.catalogs.JsonRpc
 Environment = Literal["lab", "staging", "prod"]

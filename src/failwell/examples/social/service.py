@@ -6,9 +6,9 @@ import json
 import threading
 from collections import Counter
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+
+from failwell.examples.loopback import JSON, Answer, Loopback, Request
 
 Json = dict[str, Any]
 TOKEN: Final = "demo"
@@ -35,25 +35,14 @@ class Fault:
     done: bool = False
 
 
-class Service:
+class Service(Loopback):
     def __init__(self) -> None:
         self.posts: dict[str, Json] = {}
         self.asked: Counter[str] = Counter()
         self.faults: list[Fault] = []
         self._count = 1000
         self._lock = threading.Lock()
-        self._ended = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"service": self}))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        self._ended.set()
-        self._server.shutdown()
-        self._server.server_close()
-
-    def wait(self, seconds: float) -> None:
-        self._ended.wait(seconds)
+        super().__init__()
 
     def fault(self, request: str) -> Fault | None:
         with self._lock:
@@ -66,7 +55,24 @@ class Service:
             found.times -= 1
             return found
 
-    def answer(self, method: str, path: str, query: dict[str, list[str]], body: bytes) -> tuple[int, Json]:
+    def answer(self, request: Request) -> Answer | None:
+        fault = self.fault(f"{request.method} {request.path}")
+        if fault is None or fault.done:
+            if request.headers.get("authorization") == f"Bearer {TOKEN}":
+                try:
+                    status, data = self._answer(request.method, request.path, request.query, request.body)
+                except (ValueError, LookupError, TypeError):
+                    status, data = 400, {"title": "Bad Request", "detail": "the request makes no sense"}
+            else:
+                status, data = 401, {"title": "Unauthorized", "detail": "the token has expired"}
+        if fault is None:
+            return status, json.dumps(data), JSON
+        if fault.status:
+            return fault.status, fault.body, fault.headers
+        self.ended.wait(fault.seconds)
+        return None
+
+    def _answer(self, method: str, path: str, query: dict[str, str], body: bytes) -> tuple[int, Json]:
         with self._lock:
             match method, *path.strip("/").split("/"):
                 case ["POST", "2", "tweets"]:
@@ -74,7 +80,7 @@ class Service:
                 case ["DELETE", "2", "tweets", id] if self.posts.pop(id, None):
                     return 200, {"data": {"deleted": True}}
                 case ["GET", "2", "users", "me", "tweets"]:
-                    return 200, self._page(int(query["max_results"][0]), int(query.get("pagination_token", ["0"])[0]))
+                    return 200, self._page(int(query["max_results"]), int(query.get("pagination_token", "0")))
                 case ["GET", "2", "users", "by", "username", name] if name in USERS:
                     return 200, {"data": USERS[name]}
                 case ["POST", "2", "media", "upload"] if body:
@@ -95,38 +101,3 @@ class Service:
         newest = list(self.posts.values())[::-1]
         more = {"next_token": str(start + size)} if start + size < len(newest) else {}
         return {"data": newest[start : start + size], "meta": more}
-
-
-class _Handler(BaseHTTPRequestHandler):
-    service: Service
-
-    def _serve(self) -> None:
-        address, method = urlsplit(self.path), self.command
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        fault = self.service.fault(f"{method} {address.path}")
-        if fault is None or fault.done:
-            if self.headers.get("authorization") == f"Bearer {TOKEN}":
-                try:
-                    status, data = self.service.answer(method, address.path, parse_qs(address.query), body)
-                except (ValueError, LookupError, TypeError):
-                    status, data = 400, {"title": "Bad Request", "detail": "the request makes no sense"}
-            else:
-                status, data = 401, {"title": "Unauthorized", "detail": "the token has expired"}
-        if fault is None:
-            self._send(status, json.dumps(data), {"content-type": "application/json"})
-        elif fault.status:
-            self._send(fault.status, fault.body, fault.headers)
-        else:
-            self.service.wait(fault.seconds)
-
-    do_GET = do_POST = do_DELETE = _serve
-
-    def _send(self, status: int, body: str, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Standard output belongs to the protocol."""
