@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -41,6 +43,7 @@ T = TypeVar("T")
 ORIGINAL: Final = keys.ORIGINAL
 """The key under which a bridge keeps the blocks of a server's result, where its text says something else."""
 _ATTACHED: Final = "_failwell_bridge"
+_under_way: ContextVar[BridgedCall | None] = ContextVar("failwell_bridged_call", default=None)
 
 
 class OtherBlocks(NamedTuple):
@@ -214,6 +217,30 @@ def _never(exc: Exception) -> bool:
     return False
 
 
+def call_under_way() -> BridgedCall | None:
+    """The call that the code here works on."""
+    return _under_way.get()
+
+
+@contextmanager
+def note_outcome() -> Iterator[Callable[[Any], Any]]:
+    """Around an MCP call that a framework makes: what it raises is noted, and what it gives, by what this gives."""
+    call = _under_way.get()
+    outcomes: list[Any] = [] if call is None else call.outcomes
+
+    def note(outcome: Any) -> Any:
+        outcomes.append(outcome)
+        return outcome
+
+    if call is not None:
+        call.is_sent = True
+    try:
+        yield note
+    except Exception as exc:
+        note(exc)
+        raise
+
+
 class BridgedCall:
     """One call that a framework makes, with all the attempts at it."""
 
@@ -232,6 +259,12 @@ class BridgedCall:
         """What the server answered to the latest attempt, as far as the bridge can tell."""
         self.value: Any = None
         """What the latest attempt returned."""
+        self.outcomes: list[Any] = []
+        """What the MCP calls of the latest attempt came to, where the bridge notes them."""
+        self.is_sent = False
+        """Whether there was one."""
+        self.is_keyable = False
+        """Whether an MCP call is all there is to it, so that the key of that is the key of the whole."""
         self._left: Outcome | None = None
         self._name = None if bridge.emitter is None else bridge.emitter.next_name()
 
@@ -263,8 +296,9 @@ class BridgedCall:
                 # There may be something better to tell than why it is not called once more.
                 return self._end(self._left or run.refused(refusal))
             run.sending()
-            self.answer = self.value = None
-            with marking(), sent_with(with_id({}, self._name, run.report.calls)):
+            self.answer, self.value, self.is_sent = None, None, False
+            self.outcomes.clear()
+            with marking(), self._under_way(), sent_with(with_id({}, self._name, run.report.calls)):
                 try:
                     self.value = result = await send()
                 except Exception as exc:
@@ -317,6 +351,22 @@ class BridgedCall:
         if not isinstance(result, RenderedFailure):
             return result
         return CallToolResult.model_validate(result.result(self.answer, text(result) if text else None))
+
+    def noted_failure(self, exc: Exception) -> Exception:
+        """What the server said, or its client's transport, where the framework has put it into its own words."""
+        if not self.outcomes:
+            return exc
+        last = self.outcomes[-1]
+        self.answer = None if isinstance(last, Exception) else last
+        return raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
+
+    @contextmanager
+    def _under_way(self) -> Iterator[None]:
+        token = _under_way.set(self)
+        try:
+            yield
+        finally:
+            _under_way.reset(token)
 
     def _next(self, exc: Exception, transport: bool) -> float | RenderedFailure:
         """How long to wait before the call is made again, or what to tell."""

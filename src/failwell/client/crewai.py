@@ -8,11 +8,8 @@ with recovering(MCPServerAdapter(params)) as tools:          # crewai-tools
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from failwell.packages import lacks
 
@@ -27,11 +24,7 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, failure, raised
-
-_outcomes: ContextVar[list[Any] | None] = ContextVar("failwell_crewai_outcomes", default=None)
-"""What the MCP call of one attempt came to: CrewAI keeps only its texts, and not always whether it failed."""
-_SENT: Final = object()
+from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised
 
 
 class _Origin(NamedTuple):
@@ -68,7 +61,7 @@ def _adapted(server: Any, bridge: Bridge) -> Any:
 
     def adapt(func: Any, mcp_tool: Any) -> Any:
         def send(arguments: Any) -> Any:
-            with _noting() as note:
+            with note_outcome() as note:
                 return note(func(arguments))
 
         tool, listed[mcp_tool.name] = plain(send, mcp_tool), mcp_tool
@@ -96,7 +89,7 @@ def _clients(factory: Any, bridge: Bridge) -> Any:
                 bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
 
             async def call_tool(*given: Any, **options: Any) -> Any:
-                with _noting() as note:
+                with note_outcome() as note:
                     return note(await plain(*given, **options))
 
             session.call_tool = call_tool
@@ -108,50 +101,36 @@ def _clients(factory: Any, bridge: Bridge) -> Any:
     return make
 
 
-@contextmanager
-def _noting() -> Iterator[Callable[[Any], Any]]:
-    """Around an MCP call: what it gives is noted, and what it raises."""
-    seen = _outcomes.get()
-    noted = [] if seen is None else seen
-
-    def note(outcome: Any) -> Any:
-        noted.append(outcome)
-        return outcome
-
-    note(_SENT)
-    try:
-        yield note
-    except Exception as exc:
-        note(exc)
-        raise
-
-
 @cache
 def _recovering(kind: Any) -> Any:
     def _run(self: Any, *given: Any, **arguments: Any) -> Any:
-        seen: list[Any] = []
         bridge, name, prefix = attached(self)
         call = bridge.call(
             bridge.tools.get(name, name), arguments, names=lambda tool: sanitize_tool_name(prefix + tool)
         )
 
         def send() -> Any:
-            seen.clear()
-            token = _outcomes.set(seen)
             try:
                 return kind._run(self, *given, **arguments)
             finally:
-                _outcomes.reset(token)
                 # The first call of all finds out what the tools are.
                 call.tools = bridge.knows(bridge.tools.get(name, name))
 
-        def translate(exc: Exception) -> Exception:
-            return _failed(exc, seen[-1] if seen else None)
+        def answer(value: Any) -> Any:
+            return call.outcomes[-1] if call.outcomes else value
 
-        result = call.attempt_sync(send, answer=lambda value: seen[-1] if seen else value, translate=translate)
+        def translate(exc: Exception) -> Exception:
+            found = call.noted_failure(exc) if call.outcomes else raised(exc, transport=True)
+            if call.outcomes or not isinstance(found, ToolError):
+                return found
+            if call.is_sent:
+                return found.replace(effect=Effect.UNKNOWN, delivery="unanswered", origin="local")
+            return found.replace(effect=Effect.NONE, delivery="never_sent", origin="local")
+
+        result = call.attempt_sync(send, answer=answer, translate=translate)
         if not isinstance(result, RenderedFailure):
             return result
-        told = result.result(seen[-1] if seen else None)
+        told = result.result(call.answer)
         text = "\n".join(block["text"] for block in told["content"] if block["type"] == "text")
         details = {META_KEY: told["_meta"][META_KEY]}
         return (
@@ -167,18 +146,6 @@ def _recovering(kind: Any) -> Any:
         return {name: value for name, value in checked.items() if name in kwargs}
 
     return type(kind.__name__, (kind,), {"__module__": __name__, "_run": _run, "_validate_kwargs": _validate_kwargs})
-
-
-def _failed(exc: Exception, last: Any) -> Exception:
-    """What became of a call that raised, whatever CrewAI has made of it."""
-    if isinstance(last, Exception):
-        return raised(last, transport=True)
-    if last is not None and last is not _SENT:
-        return failure(last) or exc
-    found, is_sent = raised(exc, transport=True), last is _SENT
-    effect = Effect.UNKNOWN if is_sent else Effect.NONE
-    delivery: Any = "unanswered" if is_sent else "never_sent"
-    return found.replace(effect=effect, delivery=delivery, origin="local") if isinstance(found, ToolError) else found
 
 
 __all__ = ["recovering"]

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -31,11 +30,9 @@ from failwell.model import Next, Policy
 from failwell.observe import Events
 from failwell.recovery import store_of
 
-from .bridge import Bridge, BridgedCall, RenderedFailure, failure, raised
+from .bridge import Bridge, RenderedFailure, call_under_way, note_outcome
 
 _OWN: Final = "pydantic_ai.exceptions"
-_watched: ContextVar[tuple[BridgedCall, bool, list[Any]] | None] = ContextVar("failwell_watched", default=None)
-"""The tool call under way, whether an MCP call is all there is to it, and what its MCP calls came to."""
 
 
 def recovering(
@@ -67,30 +64,23 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
         near = [each for each in self._listed.values() if getattr(each, "source_toolset", None) is source]
         self.bridge.tools = {each.tool_def.name: _described(each) for each in near}
         call = self.bridge.call(_described(tool), tool_args, names=_names(self.wrapped, self.bridge.tools))
-        seen: list[Any] = []
-
-        async def send() -> Any:
-            seen.clear()
-            token = _watched.set((call, _is_one_call(self.wrapped), seen))
-            try:
-                return await self.wrapped.call_tool(name, tool_args, ctx, tool)
-            finally:
-                _watched.reset(token)
+        call.is_keyable = _is_one_call(self.wrapped)
 
         def answer(value: Any) -> Any:
             # What the server sent tells more than what was made of it, unless a hook has dealt with an error.
-            last = seen[-1] if seen else value
-            return None if seen and (isinstance(last, Exception) or getattr(last, "is_error", False)) else last
+            last = call.outcomes[-1] if call.outcomes else value
+            is_done = call.outcomes and (isinstance(last, Exception) or getattr(last, "is_error", False))
+            return None if is_done else last
 
         def translate(exc: Exception) -> Exception:
-            if not seen or (_is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed))):
-                return exc
-            # The toolset has put an error of the server, or of its client's transport, into its own words.
-            last = seen[-1]
-            call.answer = None if isinstance(last, Exception) else last
-            return raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
+            return exc if _is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed)) else call.noted_failure(exc)
 
-        result = await call.attempt(send, answer=answer, translate=translate, passes=_is_own)
+        result = await call.attempt(
+            lambda: self.wrapped.call_tool(name, tool_args, ctx, tool),
+            answer=answer,
+            translate=translate,
+            passes=_is_own,
+        )
         if not isinstance(result, RenderedFailure):
             return result
         if not result.is_error:
@@ -143,19 +133,13 @@ def _watching(client: Any) -> Any:
     """
 
     async def call_tool_mcp(self: Any, *args: Any, **options: Any) -> Any:
-        if (watched := _watched.get()) is None:
-            return await client.call_tool_mcp(self, *args, **options)
-        call, is_keyed, seen = watched
-        if is_keyed and not seen:
+        call = call_under_way()
+        if call is not None and call.is_keyable and not call.outcomes:
             call.run.use_key(store_of(getattr(self, "server_capabilities", None)), call.tools)
             if meta := call.meta:
                 options["meta"] = {**(options.get("meta") or {}), **meta}
-        try:
-            seen.append(await client.call_tool_mcp(self, *args, **options))
-        except Exception as exc:
-            seen.append(exc)
-            raise
-        return seen[-1]
+        with note_outcome() as note:
+            return note(await client.call_tool_mcp(self, *args, **options))
 
     return type(client.__name__, (client,), {"call_tool_mcp": call_tool_mcp})
 
