@@ -18,7 +18,7 @@ from test_recovering_keys import BANK, paid
 import commands
 import failwell as fw
 from failwell.client.openai_agents import recovering as around_server
-from failwell.client.pydantic_ai import _is_one_call as is_one_call
+from failwell.client.pydantic_ai import _unwrapped
 from failwell.client.pydantic_ai import recovering as around_toolset
 
 QUICK = fw.Policy(base_delay=0.01)
@@ -72,4 +72,4 @@ def test_only_what_is_one_call_and_nothing_else_has_a_key() -> None:
     url = "http://127.0.0.1:1/mcp"
     plain, hooked = MCPToolset[Any](url), MCPToolset[Any](url, process_tool_call=hook)
     toolsets = [plain, plain.prefixed("a"), hooked, Bookkeeping(plain), CombinedToolset([plain, hooked])]
-    assert [is_one_call(each) for each in toolsets] == [True, True, False, False, False]
+    assert [_unwrapped(each)[1] for each in toolsets] == [True, True, False, False, False]

@@ -126,6 +126,11 @@ def wire_of(answer: object) -> dict[str, Any]:
     return written
 
 
+def texts_of(result: Mapping[str, Any]) -> str:
+    """All the texts of a result, which is JSON."""
+    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+
+
 def failure(outcome: object) -> Outcome | None:
     """What an outcome means, or None where the call worked, be it with a remark.
 
@@ -351,6 +356,10 @@ class BridgedCall:
         if not isinstance(result, RenderedFailure):
             return result
         return CallToolResult.model_validate(result.result(self.answer, text(result) if text else None))
+
+    def noted(self, value: Any) -> Any:
+        """What the server said, or the value that the framework has made of it."""
+        return self.outcomes[-1] if self.outcomes else value
 
     def noted_failure(self, exc: Exception) -> Exception:
         """What the server said, or its client's transport, where the framework has put it into its own words."""

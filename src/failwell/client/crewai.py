@@ -9,7 +9,7 @@ with recovering(MCPServerAdapter(params)) as tools:          # crewai-tools
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from failwell.packages import lacks
 
@@ -24,24 +24,15 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised
-
-
-class _Origin(NamedTuple):
-    """Where a tool comes from: its server, by which name the server knows it, and what the model sees before that."""
-
-    bridge: Bridge
-    name: str
-    prefix: str = ""
+from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised, texts_of
 
 
 def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
     """The tools of a server, with failures that are waited out where that is safe, and told to the model where it is
     not.
 
-    Takes what `Agent.get_mcp_tools` gives, and gives the same tools; or an `MCPServerAdapter` of crewai-tools, and
-    gives that. CrewAI's own repetitions are turned off: they repeat whatever fails, also a payment that may have gone
-    through.
+    Takes and gives the tools of `Agent.get_mcp_tools`, or an `MCPServerAdapter` of crewai-tools. CrewAI's own
+    repetitions are turned off: they repeat whatever fails, also a payment that may have gone through.
     """
     if any(base.__name__ == "MCPServerAdapter" for base in type(tools).__mro__):
         return _adapted(tools, Bridge(policy, events=events))
@@ -50,7 +41,7 @@ def recovering(tools: Any, *, policy: Policy | None = None, events: Events | Non
         if isinstance(tool, MCPNativeTool) and attached(tool) is None:
             bridge = servers.setdefault(tool.server_name, Bridge(policy, events=events))
             tool._client_factory = _clients(tool._client_factory, bridge)
-            attach(tool, _Origin(bridge, tool.original_tool_name, f"{tool.server_name}_"), _recovering)
+            attach(tool, (bridge, tool.original_tool_name, f"{tool.server_name}_"), _recovering)
     return given
 
 
@@ -65,7 +56,7 @@ def _adapted(server: Any, bridge: Bridge) -> Any:
                 return note(func(arguments))
 
         tool, listed[mcp_tool.name] = plain(send, mcp_tool), mcp_tool
-        attach(tool, _Origin(bridge, mcp_tool.name), _recovering)
+        attach(tool, (bridge, mcp_tool.name, ""), _recovering)
         return tool
 
     adapter.adapt, bridge.tools = adapt, listed
@@ -116,9 +107,6 @@ def _recovering(kind: Any) -> Any:
                 # The first call of all finds out what the tools are.
                 call.tools = bridge.knows(bridge.tools.get(name, name))
 
-        def answer(value: Any) -> Any:
-            return call.outcomes[-1] if call.outcomes else value
-
         def translate(exc: Exception) -> Exception:
             found = call.noted_failure(exc) if call.outcomes else raised(exc, transport=True)
             if call.outcomes or not isinstance(found, ToolError):
@@ -127,11 +115,11 @@ def _recovering(kind: Any) -> Any:
                 return found.replace(effect=Effect.UNKNOWN, delivery="unanswered", origin="local")
             return found.replace(effect=Effect.NONE, delivery="never_sent", origin="local")
 
-        result = call.attempt_sync(send, answer=answer, translate=translate)
+        result = call.attempt_sync(send, answer=call.noted, translate=translate)
         if not isinstance(result, RenderedFailure):
             return result
         told = result.result(call.answer)
-        text = "\n".join(block["text"] for block in told["content"] if block["type"] == "text")
+        text = texts_of(told)
         details = {META_KEY: told["_meta"][META_KEY]}
         return (
             ToolFailure(message=text, reason=ToolFailureReason.MCP_ERROR, details=details) if result.is_error else text

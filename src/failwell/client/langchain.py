@@ -10,8 +10,8 @@ find_user.handle_tool_error = find_user.handle_validation_error = tell
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from failwell.packages import needed
 
@@ -28,17 +28,16 @@ from failwell.readers import chain, exc_text, from_pydantic, read
 
 from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure, raised
 
+T = TypeVar("T", bound="BaseTool | Sequence[BaseTool]")
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
 
 
-def recovering(tool: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
+def recovering(tool: T, *, policy: Policy | None = None, events: Events | None = None) -> T:
     """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
 
-    An exception, a result that says it failed, and a failure sent as a success all become one marked message. Artifacts
-    are kept. A tool of an MCP server may have the server's result as its artifact: then that is what is read.
-
-    Give it all the tools of a server at once, as a list: then they share what the server is worth, and a call that may
-    have been done is told with the one that would tell.
+    Artifacts are kept. A tool of an MCP server may have the server's result as its artifact: then that is what is read.
+    Give it all the tools of a server at once, as a list: then a call that may have been done is told with the one that
+    would tell.
     """
     tools: list[BaseTool] = [tool] if isinstance(tool, BaseTool) else [*tool]
     bridge, made = Bridge(policy, tools={each.name: listed_tool(each) for each in tools}, events=events), []
@@ -46,7 +45,8 @@ def recovering(tool: Any, *, policy: Policy | None = None, events: Events | None
         fields = {name: getattr(each, name) for name in _COPIED}
         made.append(_Recovering(**fields, args_schema=each.args_schema, tool=each))
         made[-1]._bridge = bridge
-    return made[0] if isinstance(tool, BaseTool) else made
+    found: Any = made[0] if isinstance(tool, BaseTool) else made
+    return found  # type: ignore[no-any-return]
 
 
 def tell(error: Exception) -> str:

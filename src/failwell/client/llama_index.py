@@ -21,7 +21,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached
+from .bridge import Bridge, RenderedFailure, attach, attached, texts_of
 
 S = TypeVar("S", bound=McpToolSpec)
 
@@ -64,7 +64,7 @@ def _recovering(kind: Any) -> Any:
         told = result.result(call.answer)
         return ToolOutput(
             tool_name=name,
-            content="\n".join(block["text"] for block in told["content"] if block["type"] == "text"),
+            content=texts_of(told),
             raw_input={"args": given, "kwargs": arguments},
             raw_output=told,
             is_error=result.is_error,

@@ -2,16 +2,12 @@
 
     agent = Agent(model, toolsets=[recovering(MCPToolset("https://example.com/mcp"))])
 
-| decision | what happens |
-|---|---|
-| retry | wait, then the same call again; the model sees nothing of it |
-| fix | `ModelRetry`, until the budget is down to its last attempt: one more would end the run |
-| anything else | `ToolFailed`, which costs nothing of the budget |
+Retries are waited for here; a fix is a `ModelRetry`, anything else a `ToolFailed`, which costs nothing of the budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -62,9 +58,14 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
         # Of several toolsets in one, only the tools of the same are about the same things.
         source = getattr(tool, "source_toolset", None)
         near = [each for each in self._listed.values() if getattr(each, "source_toolset", None) is source]
-        self.bridge.tools = {each.tool_def.name: _described(each) for each in near}
-        call = self.bridge.call(_described(tool), tool_args, names=_names(self.wrapped, self.bridge.tools))
-        call.is_keyable = _is_one_call(self.wrapped)
+        self.bridge.tools = listed = {each.tool_def.name: _described(each) for each in near}
+        prefix, is_one_call = _unwrapped(self.wrapped)
+
+        def shown(name: str) -> str:
+            return prefix + name if name not in listed and prefix + name in listed else name
+
+        call = self.bridge.call(_described(tool), tool_args, names=shown)
+        call.is_keyable = is_one_call
 
         def answer(value: Any) -> Any:
             # What the server sent tells more than what was made of it, unless a hook has dealt with an error.
@@ -75,12 +76,8 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
         def translate(exc: Exception) -> Exception:
             return exc if _is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed)) else call.noted_failure(exc)
 
-        result = await call.attempt(
-            lambda: self.wrapped.call_tool(name, tool_args, ctx, tool),
-            answer=answer,
-            translate=translate,
-            passes=_is_own,
-        )
+        how: dict[str, Any] = {"answer": answer, "translate": translate, "passes": _is_own}
+        result = await call.attempt(lambda: self.wrapped.call_tool(name, tool_args, ctx, tool), **how)
         if not isinstance(result, RenderedFailure):
             return result
         if not result.is_error:
@@ -97,26 +94,19 @@ def _is_own(exc: Exception) -> bool:
 
 def _described(tool: ToolsetTool[Any]) -> dict[str, Any]:
     """A tool as MCP lists it."""
-    known = tool.tool_def
-    annotations = (known.metadata or {}).get("annotations") or {}
+    known, annotations = tool.tool_def, (tool.tool_def.metadata or {}).get("annotations") or {}
     return {"name": known.name, "annotations": annotations, "inputSchema": known.parameters_json_schema}
 
 
-def _names(toolset: AbstractToolset[Any], listed: Mapping[str, Any]) -> Callable[[str], str]:
-    """By which name the model knows a tool that the server names: toolsets can put something before it."""
-    prefix = ""
+def _unwrapped(toolset: AbstractToolset[Any]) -> tuple[str, bool]:
+    """What is put before the server's names, and whether a tool call is one call of an MCP server and nothing else:
+    hooks and toolsets of one's own may do more, and that would be done again."""
+    prefix, is_plain = "", True
     while isinstance(toolset, WrapperToolset):
         prefix += f"{toolset.prefix}_" if isinstance(toolset, PrefixedToolset) else ""
+        is_plain = is_plain and type(toolset).__module__.startswith("pydantic_ai.")
         toolset = toolset.wrapped
-    return lambda name: f"{prefix}{name}" if name not in listed and f"{prefix}{name}" in listed else name
-
-
-def _is_one_call(toolset: AbstractToolset[Any]) -> bool:
-    """Whether a tool call is one call of an MCP server and nothing else: hooks and toolsets of one's own may do more,
-    and that would be done again."""
-    while isinstance(toolset, WrapperToolset) and type(toolset).__module__.startswith("pydantic_ai."):
-        toolset = toolset.wrapped
-    return type(toolset) is MCPToolset and toolset.process_tool_call is None
+    return prefix, is_plain and type(toolset) is MCPToolset and toolset.process_tool_call is None
 
 
 def _watch(toolset: AbstractToolset[Any]) -> None:
