@@ -26,6 +26,7 @@ from failwell.model import (
     effect_of_escape,
     effect_of_raise,
     frames,
+    is_frameworks_module,
     is_refusal_status,
     marked_effect,
     marks,
@@ -51,9 +52,8 @@ from failwell.readers import (
 from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
-from .framework_rows import own_error
 from .options import Envelope, Options
-from .served_call import BrokenResult, Facts, Failed
+from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
 from .tool_rules import is_refused_inside
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
@@ -446,3 +446,25 @@ def _is_of_others(problem: BaseException, schema: Mapping[str, Any], arguments: 
     """Whether pydantic complains of something that is no argument of the tool by any name."""
     known = known_names(schema).keys() | arguments.keys()
     return any(not loc or loc[0] not in known for loc in map(loc_of, errors_of(problem)))
+
+
+# By name: whoever has no SDK may read exceptions, too.
+PROTOCOL_ERRORS: Final = frozenset({"mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError"})
+_CLIENTS: Final = ("fastmcp.client.", "mcp.client.", "failwell.client.")
+
+
+def is_clients(exc: BaseException) -> bool:
+    """Whether a client of the framework raised it, and not whoever wrote the tool."""
+    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
+    return any(str(name).startswith(_CLIENTS) for name in raised)
+
+
+def own_error(exc: Any) -> Any:
+    """The JSON-RPC error that an author has raised; None for any other exception, and for one of a framework."""
+    # A list, since this is asked of every failure, and a generator is a call for each class.
+    names = [f"{base.__module__}.{base.__qualname__}" for base in type(exc).__mro__]
+    if PROTOCOL_ERRORS.isdisjoint(names) or exc.error.code == URL_ELICITATION:
+        return None
+    (*_, last) = frames(exc) or (None,)
+    is_frameworks = last is not None and is_frameworks_module(str(last.tb_frame.f_globals.get("__name__")))
+    return None if is_frameworks or is_clients(exc) else exc.error

@@ -9,6 +9,7 @@ from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, exc_text, shorten_text, timed_out
 from failwell.redact import cited
 
+from .exception_reader import PROTOCOL_ERRORS, is_clients, own_error
 from .served_call import URL_ELICITATION, Abandoned, BrokenResult, UnwritableResult, current
 
 # How the frameworks begin the text of what they wrapped; the cause says more.
@@ -27,7 +28,7 @@ def deliberate(exc: Exception) -> ToolError | None:
     message = shorten_text(exc_text(exc))
     if exc.__cause__ is not None and message.startswith(_WRAPPED):
         return None
-    if _is_clients(exc):
+    if is_clients(exc):
         # Another server's word about a call that the tool made of it, which is not this one.
         return _passed_on(ToolError(code="UPSTREAM_ERROR"), message)
     if _is_said_inside(exc):
@@ -39,15 +40,6 @@ def _passed_on(error: ToolError, words: str) -> ToolError:
     """What another server says, as this one says it."""
     message = " ".join(filter(None, ("Another server failed.", cited(words))))
     return error.replace(message=message, origin=None, format=None, confidence=None)
-
-
-_CLIENTS: Final = ("fastmcp.client.", "mcp.client.", "failwell.client.")
-
-
-def _is_clients(exc: BaseException) -> bool:
-    """Whether a client of the framework raised it, and not whoever wrote the tool."""
-    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
-    return any(str(name).startswith(_CLIENTS) for name in raised)
 
 
 def _is_over_time(exc: BaseException) -> bool:
@@ -123,18 +115,14 @@ def rate_limited(exc: Exception) -> ToolError:
     return _refused(ToolError("Too many requests.", code="RATE_LIMITED"))
 
 
-# By name: whoever has no SDK may read exceptions, too.
-_OF_PROTOCOL: Final = ("mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError")
-
-
-@SHIPPED.maps(*_OF_PROTOCOL)
+@SHIPPED.maps(*PROTOCOL_ERRORS)
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
-    is_clients, is_over_time, is_own = _is_clients(exc), _is_over_time(exc), own_error(exc) is not None
+    from_client, is_over_time, is_own = is_clients(exc), _is_over_time(exc), own_error(exc) is not None
     exc = exc.error
     if exc.code == URL_ELICITATION:
         return _refused(_page_to_visit(exc))
-    if is_over_time or (is_clients and exc.code in _TIMED_OUT):
+    if is_over_time or (from_client and exc.code in _TIMED_OUT):
         return timed_out()
     data = exc.data if isinstance(exc.data, dict) else {}
     delay = next((wait for name in _DELAYS if (wait := seconds(data.get(name))) is not None), None)
@@ -150,21 +138,10 @@ def protocol_error(exc: Any) -> ToolError | None:
     read = parse({"code": exc.code, "message": exc.message, "data": exc.data}, format="jsonrpc")
     if not isinstance(read, ToolError):
         read = ToolError(exc.message, code=str(exc.code), details=None if exc.data is None else {"data": exc.data})
-    if is_clients:
+    if from_client:
         return _passed_on(read, read.message)
     # It is ours now, not something read from a peer.
     return read.replace(origin=None, format=None, confidence=None, authored=is_own or None)
-
-
-def own_error(exc: Any) -> Any:
-    """The JSON-RPC error that an author has raised; None for any other exception, and for one of a framework."""
-    if not any(f"{base.__module__}.{base.__qualname__}" in _OF_PROTOCOL for base in type(exc).__mro__):
-        return None
-    if exc.error.code == URL_ELICITATION:
-        return None
-    (*_, last) = frames(exc) or (None,)
-    is_frameworks = last is not None and is_frameworks_module(str(last.tb_frame.f_globals.get("__name__")))
-    return None if is_frameworks or _is_clients(exc) else exc.error
 
 
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")

@@ -27,7 +27,7 @@ from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
 from .declared_failures import COMMON, INPUT_DECLINED, is_undeclared, ruled, said_of
-from .framework_rows import own_error
+from .exception_reader import own_error
 from .idempotent_calls import CODES
 from .options import Envelope, Options
 from .replies import worded

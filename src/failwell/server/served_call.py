@@ -148,14 +148,12 @@ class ServedCall:
 
     def wanted(self) -> str | None:
         """The format the client asked for: for this call, or when it connected. What does not exist was not asked."""
-        sent = self.params.get("_meta")
+        sent, extension = (self.request.params or {}).get("_meta"), self.extension
         wanted = [sent.get(FORMAT_KEY)] if isinstance(sent, Mapping) else []
-        extended = (self.extension or {}).get("formats")
-        wanted += extended if isinstance(extended, list) else [extended]
-        for name in wanted:
-            if isinstance(name, str) and name in FORMATS:
-                return name
-        return None
+        if extension is not None:
+            extended = extension.get("formats")
+            wanted += extended if isinstance(extended, list) else [extended]
+        return next((name for name in wanted if isinstance(name, str) and name in FORMATS), None)
 
 
 current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=None)
@@ -277,8 +275,10 @@ def gate_of(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any], *, i
     The value counts, whether it was sent or is the default. On a server of contract 001 (`is_own`) any argument of that
     name is the contract's; on another one, an argument that offers all three values.
     """
+    if schema is None or "format" not in (schema.get("properties") or ()):
+        return None
     argument = properties_of(schema).get("format")
-    if schema is None or not isinstance(argument, Mapping):
+    if not isinstance(argument, Mapping):
         return None
     node = resolve(argument, schema)
     offered = [each["enum"] for each in (node, *branches_of(node, schema)) if isinstance(each.get("enum"), list)]
@@ -341,19 +341,21 @@ class Facts:
     def of_tool(cls, name: str, tool: Any, arguments: Mapping[str, Any] | None = None) -> Facts:
         """The same of a tool as a framework keeps it, with its function; of a group, about the action called."""
         function = getattr(tool, "fn", None)
-        if (group := group_of(function)) is not None:
+        group: Group | None = getattr(function, GROUP, None)
+        if group is not None:
             return group.facts(arguments)
         annotations, output = tool.annotations, getattr(tool, "output_schema", None)
         parts = (function, tool.parameters, output, annotations, tool.description)
+        hints = getattr(annotations, "__dict__", annotations) or {}
         known = _known.get((name, id(function)))
-        if known is not None and all(map(is_, known.parts, parts)) and known.hints == _hints(annotations):
+        if known is not None and all(map(is_, known.parts, parts)) and known.hints == hints:
             return known.facts
         facts = cls.of(name, tool.parameters, output, annotations, None, function, tool.description)
         if facts.traits.read_only is None and _posts(tool):
             facts = replace(facts, traits=replace(facts.traits, read_only=False))
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        _known[name, id(function)] = _Known(parts, dict(_hints(annotations)), facts)
+        _known[name, id(function)] = _Known(parts, dict(hints), facts)
         return facts
 
     @property
@@ -384,10 +386,6 @@ class _Known(NamedTuple):
 # A server asks for every tool of its own at each failure that leaves something open.
 _known: dict[tuple[str, int], _Known] = {}
 _MOST_KNOWN: Final = 1000
-
-
-def _hints(annotations: Any) -> Mapping[str, Any]:
-    return annotations if isinstance(annotations, dict) else getattr(annotations, "__dict__", {})
 
 
 def _posts(tool: object) -> bool:

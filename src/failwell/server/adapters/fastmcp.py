@@ -98,7 +98,8 @@ class CarriedFailure(FastMCPToolError):
     """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
 
     def __init__(self, failed: Failed) -> None:
-        super().__init__(log_level=logging.INFO)
+        # Failwell's own line says more.
+        super().__init__(log_level=logging.DEBUG)
         self.failed = failed
 
     def __str__(self) -> str:
@@ -134,12 +135,13 @@ class _Behind(Transform):
         # the author has asked for something else.
         self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
+        self._listed = Twins(lambda tool: labelled(tool, said_of(getattr(tool, "fn", None))))
         self._tools = Twins(partial(self._guarded, _guarded_tool))
         self._readable = Twins(partial(self._guarded, partial(_guarded_component, "_read")))
         self._prompts = Twins(partial(self._guarded, partial(_guarded_component, "_render")))
 
     async def list_tools(self, tools: Sequence[Any]) -> Sequence[Any]:
-        return [labelled(tool, said_of(getattr(tool, "fn", None))) for tool in tools]
+        return list(map(self._listed, tools))
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         return self._tools(await call_next(name, version=version))
