@@ -48,7 +48,6 @@ from .shared import (
     Listings,
     all_problems,
     cause_of,
-    check_call,
     could_mean_unknown,
     is_check_of_arguments,
     is_frameworks,
@@ -523,18 +522,9 @@ class _ListedTools(FrameworkTools):
         return tool is None and bool(self._listings.all(_session_now())) and could_mean_unknown(cause_of(raised))
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
-        tool = await self._find(call.tool)
-        check = check_call(tool, arguments, self.boundary, validates=self._validates)
-        if check.problem is not None and await self._list():
-            # What is refused is refused by what the tool is now.
-            tool = self._listings.find(_session_now(), call.tool)
-            check = check_call(tool, arguments, self.boundary, validates=self._validates)
-        if check.problem is not None:
-            raise check.problem
-        result = await send(arguments)
-        if tool is not None:
-            check.finish(call, tool, result)
-        return result
+        await self._find(call.tool)
+        session = _session_now()
+        return await self._listings.call(session, call, arguments, send, self._list, validates=self._validates)
 
     async def _find(self, name: str) -> CheckedTool | None:
         """A tool as whoever calls it was shown it."""

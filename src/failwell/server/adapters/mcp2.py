@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
+from functools import partial
 from types import CodeType
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from mcp_types import CallToolRequestParams, PaginatedRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from failwell.model import ToolError, frames, unwrapped
+from failwell.model import ToolError, frames
 from failwell.observe import UNKNOWN
 from failwell.readers import code_of, extras_policy
 from failwell.schema import has_names, unknown_names
@@ -50,7 +51,6 @@ from .shared import (
     Listings,
     all_problems,
     cause_of,
-    check_call,
     could_mean_unknown,
     list_only_data,
     look_at_results,
@@ -217,17 +217,14 @@ class _ListedTools:
             if is_within(ctx):
                 return handler(ctx, params)
             call = ServedCall(params.name, params.arguments or {}, ctx)
-            known = self.listings.find(connection_of(ctx), params.name)
-            if known is None:
-                return looked_up(call, params)
-            return boundary.handle(call, _ListedCall(self, handler, call, params, known))
+            made = _ListedCall(self, handler, call, params)
+            return boundary.handle(call, made) if made.tool is not None else looked_up(call, made)
 
-        async def looked_up(call: ServedCall, params: CallToolRequestParams) -> Any:
+        async def looked_up(call: ServedCall, made: _ListedCall) -> Any:
             await self.list_anew(call.request)
-            tool = self.listings.find(connection_of(call.request), call.tool)
-            if tool is None:
+            if made.tool is None:
                 call.counted = UNKNOWN
-            return await boundary.handle(call, _ListedCall(self, handler, call, params, tool))
+            return await boundary.handle(call, made)
 
         return guarded
 
@@ -264,43 +261,36 @@ class _ListedTools:
 class _ListedCall(FrameworkCall):
     """A call of a tool that a low-level server lists, or does not."""
 
-    __slots__ = ("_call", "_handler", "_params", "_tool", "_tools")
+    __slots__ = ("_call", "_handler", "_params", "_tools")
 
-    def __init__(
-        self,
-        tools: _ListedTools,
-        handler: Handler,
-        call: ServedCall,
-        params: CallToolRequestParams,
-        tool: CheckedTool | None,
-    ) -> None:
+    def __init__(self, tools: _ListedTools, handler: Handler, call: ServedCall, params: CallToolRequestParams) -> None:
         self._tools = tools
         self._handler = handler
         self._call = call
         self._params = params
-        self._tool = tool
 
-    async def run(self, arguments: dict[str, Any]) -> Any:
-        tool, params, tools, request = self._tool, self._params, self._tools, self._call.request
-        check = check_call(tool, arguments, tools.boundary)
-        if check.problem is not None and await tools.list_anew(request):
-            # What is refused is refused by what the tool is now.
-            tool = self._tool = tools.listings.find(connection_of(request), self._call.tool)
-            check = check_call(tool, arguments, tools.boundary)
-        if check.problem is not None:
-            raise check.problem
+    @property
+    def tool(self) -> CheckedTool | None:
+        """The tool as whoever calls it was shown it."""
+        return self._tools.listings.find(connection_of(self._call.request), self._call.tool)
+
+    async def _send(self, arguments: dict[str, Any]) -> Any:
+        params = self._params
         asked = params if arguments is params.arguments else params.model_copy(update={"arguments": arguments})
-        result = unwrapped(await self._handler(request, asked))
-        if tool is not None:
-            check.finish(self._call, tool, result)
-        return result
+        return await self._handler(self._call.request, asked)
+
+    def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
+        call, tools = self._call, self._tools
+        list_anew = partial(tools.list_anew, call.request)
+        return tools.listings.call(connection_of(call.request), call, arguments, self._send, list_anew)
 
     async def facts(self) -> Facts:
-        return self._tool.facts if self._tool is not None else Facts(self._call.tool)
+        tool = self.tool
+        return tool.facts if tool is not None else Facts(self._call.tool)
 
     async def read(self, raised: BaseException) -> Failed:
         call, boundary = self._call, self._tools.boundary
-        if self._tool is None and could_mean_unknown(raised):
+        if self.tool is None and could_mean_unknown(raised):
             known = self._tools.listings.all(connection_of(call.request))
             if known:
                 return boundary.no_such_tool(call, [each.name for each in known], raised)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import CodeType
@@ -16,7 +16,7 @@ from anyio import move_on_after
 from pydantic import AliasChoices, AliasPath, ValidationError
 
 from failwell.formats import FORMATS
-from failwell.model import ToolError, data_type, frames, is_frameworks_module
+from failwell.model import ToolError, data_type, frames, is_frameworks_module, unwrapped
 from failwell.readers import applied_schema, call_of, check_names, exc_text, extras_policy, from_schema, text_of
 from failwell.schema import Checker, Problems, invalid, known_names, open_ended, properties_of, pydantic_problems
 from failwell.sdk import CallToolResult, MCPError, field
@@ -259,6 +259,61 @@ class Listings:
         listing = self._of(session)
         return [] if listing is None else [checked.facts for _, checked in listing.tools.values()]
 
+    async def call(
+        self,
+        session: Any,
+        call: ServedCall,
+        arguments: dict[str, Any],
+        send: Callable[[dict[str, Any]], Awaitable[Any]],
+        list_anew: Callable[[], Awaitable[bool]],
+        *,
+        validates: bool | None = None,
+    ) -> Any:
+        """Make a call by `send`, held against what its tool lists. What is refused is refused by what the tool is now.
+
+        `validates` says whether the SDK itself holds arguments against schemas: None where it cannot.
+        """
+        tool = self.find(session, call.tool)
+        problem, unknown, extra = self._check(tool, arguments, validates)
+        if problem is not None and await list_anew():
+            tool = self.find(session, call.tool)
+            problem, unknown, extra = self._check(tool, arguments, validates)
+        if problem is not None:
+            raise problem
+        result = unwrapped(await send(arguments))
+        if tool is None:
+            return result
+        promised = isinstance(result, CallToolResult) and not field(result, "is_error")
+        if tool.output is not None and promised and not tool.output.fits(held := field(result, "structured_content")):
+            raise BrokenResult(text_of(result) if held is None else held)
+        if extra == "warn":
+            # Only if its author wants to hear of them: a handler gets all arguments, and may well use them.
+            note(call, unknown, tool.facts, extra)
+        return result
+
+    def _check(
+        self, tool: CheckedTool | None, arguments: Mapping[str, Any], validates: bool | None
+    ) -> tuple[ToolError | None, list[str], str]:
+        """What is wrong with the arguments, which of them the tool does not have, and what becomes of those."""
+        extra, unknown = str(self._boundary.options.extra), list[str]()
+        # An author who has the SDK hold arguments against nothing means it.
+        is_asked = validates is not False
+        if tool is None:
+            return None, unknown, extra
+        if tool.known is not None and (is_asked or extra != "auto"):
+            unknown = [each for each in arguments if each not in tool.known]
+        name, problem = tool.facts.name, None
+        if unknown:
+            schema = tool.facts.schema or {}
+            extra = extras_policy(extra, arguments, schema, self._boundary.reader.effects.nature(tool.facts))
+            if extra == "reject" and tool.arguments:
+                problem = from_schema(applied_schema(schema, extra), arguments, tool=name)
+        checker = tool.arguments
+        if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
+            # What is nothing that JSON has fits nothing, and breaks no rule.
+            problem = from_schema(checker.schema, arguments, tool=name)
+        return problem, unknown, extra
+
     async def renew(self, session: Any, show: Callable[[], Awaitable[Any]]) -> bool:
         """Whether the tools were listed anew by `show`. What the client was shown a moment ago is good enough, and who
         cannot be asked is not held to anything."""
@@ -289,48 +344,6 @@ PATIENCE: Final = 2.0
 _REST: Final = 30.0
 """For how many seconds a list that did not come is not asked for again."""
 _FRESH: Final = 1.0
-
-
-class ArgumentCheck(NamedTuple):
-    """What is to be said of a call's arguments before it is made."""
-
-    problem: ToolError | None = None
-    unknown: Sequence[str] = ()
-    extra: str = "auto"
-
-    def finish(self, call: ServedCall, tool: CheckedTool, result: Any) -> None:
-        """Hold the result against what the tool promises, and tell of arguments that it does not have: if its author
-        wants to hear of them, since a handler gets all arguments, and may well use them."""
-        promised = isinstance(result, CallToolResult) and not field(result, "is_error")
-        if tool.output is not None and promised and not tool.output.fits(held := field(result, "structured_content")):
-            raise BrokenResult(text_of(result) if held is None else held)
-        if self.extra == "warn":
-            note(call, list(self.unknown), tool.facts, self.extra)
-
-
-def check_call(
-    tool: CheckedTool | None, arguments: Mapping[str, Any], boundary: Boundary, *, validates: bool | None = None
-) -> ArgumentCheck:
-    """`validates` says whether the SDK itself holds arguments against schemas: None where it cannot."""
-    if tool is None:
-        return ArgumentCheck()
-    name, extra = tool.facts.name, str(boundary.options.extra)
-    # An author who has the SDK hold arguments against nothing means it.
-    is_asked = validates is not False
-    unknown: list[str] = []
-    if tool.known is not None and (is_asked or extra != "auto"):
-        unknown = [each for each in arguments if each not in tool.known]
-    problem = None
-    if unknown:
-        schema = tool.facts.schema or {}
-        extra = extras_policy(extra, arguments, schema, boundary.reader.effects.nature(tool.facts))
-        if extra == "reject" and tool.arguments:
-            problem = from_schema(applied_schema(schema, extra), arguments, tool=name)
-    checker = tool.arguments
-    if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
-        # What is nothing that JSON has fits nothing, and breaks no rule.
-        problem = from_schema(checker.schema, arguments, tool=name)
-    return ArgumentCheck(problem, unknown, extra)
 
 
 def could_mean_unknown(exc: BaseException) -> bool:
