@@ -132,7 +132,7 @@ def asking() -> Any:
     return server
 
 
-def aliased(is_write: bool = False) -> Any:
+def aliased(reads: bool | None = None) -> Any:
     """Its arguments have several names, of which the schema lists one."""
     server = Server("shop")
 
@@ -143,13 +143,17 @@ def aliased(is_write: bool = False) -> Any:
         DONE.append(invoice)
         return f"page {page}"
 
-    marks = {"annotations": ToolAnnotations(**{READ_ONLY: False})} if is_write else {}
+    marks = {} if reads is None else {"annotations": ToolAnnotations(**{READ_ONLY: reads})}
     server.tool(**marks)(pay)
     return server
 
 
 def aliased_write() -> Any:
-    return aliased(is_write=True)
+    return aliased(reads=False)
+
+
+def aliased_read() -> Any:
+    return aliased(reads=True)
 
 
 def checking_itself() -> Any:
@@ -618,7 +622,7 @@ UNDONE = {"effect": "unknown", "code": "INTERNAL_ERROR"}
 MAYBE = "failed part-way ("
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
-    Scene("the SDK cannot write what a tool sends", notifying, PAID, **UNFIT),
+    Scene("the SDK cannot write what a tool sends", notifying, PAID, told=SHOWS, **UNFIT),
     Scene("a decorator rejects what the tool returned", checking_itself, PAID, told=SHOWS, **UNFIT),
     Scene(
         "a class beside Exception",
@@ -652,7 +656,9 @@ ALIASED = (
 )
 # What FastMCP refuses.
 IGNORING = (
-    Scene("by another name, and one to ignore", aliased, {**BILL, "why": 1}, done=1, says="page 1", ignored=("why",)),
+    Scene(
+        "by another name, and one to ignore", aliased_read, {**BILL, "why": 1}, done=1, says="page 1", ignored=("why",)
+    ),
 )
 BUILT = (Scene("an error that the tool has built", building_an_error, PAID, done=1, says="The till is shut."),)
 # Before 1.19 the SDK itself cannot carry it.
@@ -714,7 +720,7 @@ PROXIED = (
 SWITCHED_OFF = (Scene("switched off", switched_off, PAID, "refund", effect="none", code="UNKNOWN_TOOL"),)
 # Before 3.4 a proxy makes a text of what the other server says.
 PROXIES = (Scene("a proxy, wrong arguments", before_another, WRONG, says="must be an integer", **REFUSED),)
-ASKED = (Scene("the user's answer does not fit", asking, PAID, **UNFIT),)
+ASKED = (Scene("the user's answer does not fit", asking, PAID, told=SHOWS, **UNFIT),)
 CHECKED = (
     Scene("held against a plain schema", checked_once, WRONG, says="amount must be an integer", **REFUSED),
     Scene("held against a closed schema", closed, EXTRA, says="no argument currency", **REFUSED),

@@ -118,7 +118,7 @@ def build() -> tuple[str, Any]:
 if __name__ == "__main__":
     framework, made = build()
     if sys.argv[1] != "plain":
-        failwell.server.install(made, hooks=[EVENTS])
+        failwell.server.install(made, hooks=[EVENTS] if EVENTS else [])
     if sys.argv[1] != "http":
         asyncio.run(run_stdio(framework, made))
     else:

@@ -15,7 +15,7 @@ else:
     from mcp.server.fastmcp.exceptions import ResourceError, ToolError
     from mcp.shared import exceptions
 
-    class ResourceNotFoundError(ResourceError):
+    class ResourceNotFoundError(FileNotFoundError):
         """1.x has no class for it."""
 
     UrlElicitationRequiredError = getattr(exceptions, "UrlElicitationRequiredError", None)
