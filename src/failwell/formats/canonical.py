@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import CANONICAL_VERSION, UNWRITTEN, Fields, Form, Json, Kind, NeedsInput, ToolError, compact
+from failwell.model import CANONICAL_VERSION, UNWRITTEN, Fields, Json, Kind, NeedsInput, RetryRules, ToolError, compact
 
 from .wire import OBJECT, RESERVED, Format, Outcome, Sign, brief, build
 
@@ -84,5 +84,5 @@ FORMAT: Final = Format(
     signs=(Sign(0, RESERVED, load),),
     gate="markdown",
     whole=True,
-    again=Form(relayed=True),
+    again=RetryRules(relayed=True),
 )

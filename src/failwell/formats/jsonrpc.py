@@ -15,9 +15,9 @@ from failwell.model import (
     UNSET,
     Code,
     FieldError,
-    Form,
     Json,
     Kind,
+    RetryRules,
     Strategy,
     ToolError,
     compact,
@@ -415,5 +415,5 @@ FORMAT: Final = Format(
     worded="number",
     own_words=frozenset({"strategy"}),
     question={"number": -32602},
-    again=Form(plans=True, first_delay=60.0),
+    again=RetryRules(plans=True, first_delay=60.0),
 )

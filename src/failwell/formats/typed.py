@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import Form, Json, Kind, ToolError, compact
+from failwell.model import Json, Kind, RetryRules, ToolError, compact
 
 from .wire import (
     OBJECT,
@@ -91,5 +91,5 @@ FORMAT: Final = Format(
     own_words=frozenset({"recoverable"}),
     terse=True,
     room="data",
-    again=Form(final=True),
+    again=RetryRules(final=True),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from failwell.model import Form, Json, NeedsInput, ToolError, each, find, seconds
+from failwell.model import Json, NeedsInput, RetryRules, ToolError, each, find, seconds
 
 from .crosswalk import ROWS, core_code
 from .text import as_prose
@@ -161,5 +161,5 @@ FORMAT: Final = Format(
     room="details",
     dress=_dress,
     # Contract 001 says of what is not retryable that the user has to act, without exception.
-    again=Form(asks=True),
+    again=RetryRules(asks=True),
 )

@@ -11,21 +11,21 @@ from typing import Any, Final, Literal, NamedTuple, TypeGuard
 
 from failwell.model import (
     IN_DOUBT,
+    NO_RETRY_RULES,
     PROVENANCE,
-    SILENT,
     UNWRITTEN,
     Effect,
     Fields,
-    Form,
     Json,
     Kind,
     NeedsInput,
+    RetryRules,
     Strategy,
     ToolError,
     compact,
     find,
     plain,
-    register_form,
+    register_retry_rules,
 )
 
 RESERVED: Final = "failwell"
@@ -120,13 +120,13 @@ class Format:
     question: Mapping[str, Any] = field(default_factory=dict)
     """The options with which a question leaves as an error, where it has no questions."""
 
-    again: Form = SILENT
+    again: RetryRules = NO_RETRY_RULES
     """What its contract says about making a call again."""
     schema: str = ""
     """The file of its schema; by default its name, as JSON Schema."""
 
     def __post_init__(self) -> None:
-        register_form(self.name, self.again)
+        register_retry_rules(self.name, self.again)
 
 
 def build(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from . import catalogs
-from .call import Sent, fingerprint
+from .call import SentArguments, fingerprint
 from .catalogs import CATALOGS, JsonRpc
 from .codes import Catalog, Code, find, snake, upper_snake
-from .decision import SILENT, Decision, Form, Next, Policy, decide, form_of, register_form
+from .decision import NO_RETRY_RULES, Decision, Next, Policy, RetryRules, decide, register_retry_rules, retry_rules_of
 from .declarations import Declared, declared, raises
 from .effect import (
     HELD,
@@ -16,7 +16,7 @@ from .effect import (
     effect_of_raise,
     effect_seen,
     is_refusal_status,
-    unsaid,
+    withhold_retry,
 )
 from .fields import NOTHING_RAN, Delivery, Fields, Standing
 from .json_values import (
@@ -24,6 +24,7 @@ from .json_values import (
     UNSET,
     Json,
     Unset,
+    budget_left,
     compact,
     each,
     instant,
@@ -33,7 +34,6 @@ from .json_values import (
     plain_map,
     positive,
     rfc3339,
-    room_after,
     seconds,
     shown,
     text,
@@ -65,15 +65,15 @@ from .toolname import HANDS_OUT, LONGEST, NOUNS, READS, WRITES, nature_of_name, 
 # fmt: off
 __all__ = [
     "ADVICE", "Action", "CANONICAL_VERSION", "CATALOGS", "Catalog", "Code", "Conflict", "Conflicting",
-    "DEFAULT_CODES", "Decision", "Declared", "Delivery", "Denied", "Effect", "Err", "FieldError", "Fields", "Form",
+    "DEFAULT_CODES", "Decision", "Declared", "Delivery", "Denied", "Effect", "Err", "FieldError", "Fields",
     "HANDS_OUT", "HELD", "IN_DOUBT", "Internal", "Invalid", "Json", "JsonRpc", "Kind", "LONGEST", "MAX_ITEMS",
-    "Marks", "NOTHING_RAN", "NOUNS", "Nature", "NeedsInput", "Next", "NotFound", "Ok", "Option", "PROVENANCE",
-    "Patch", "Path", "Policy", "READS", "Result", "SILENT", "Sent", "Severity", "Source", "Standing", "Strategy",
-    "ToolError", "Traits", "Transient", "UNSET", "UNWRITTEN", "Unmarked", "Unset", "WRITES", "apply_patch",
-    "catalogs", "compact", "data_type", "decide", "declared", "each", "effect_of_attempts", "effect_of_escape",
-    "effect_of_raise", "effect_seen", "effects", "error", "find", "fingerprint", "form_of", "frames", "instant",
-    "is_frameworks_module", "is_refusal_status", "is_same_tool", "label", "lines", "marked_effect", "marking",
-    "marks", "marks_effects", "nature_of_name", "pattern", "place_of", "plain", "plain_map", "positive", "raises",
-    "register_form", "required", "rfc3339", "room_after", "seconds", "shown", "singular", "snake", "text", "unsaid",
-    "unwrapped", "upper_snake", "words_of",
+    "Marks", "NOTHING_RAN", "NOUNS", "NO_RETRY_RULES", "Nature", "NeedsInput", "Next", "NotFound", "Ok", "Option",
+    "PROVENANCE", "Patch", "Path", "Policy", "READS", "Result", "RetryRules", "SentArguments", "Severity", "Source",
+    "Standing", "Strategy", "ToolError", "Traits", "Transient", "UNSET", "UNWRITTEN", "Unmarked", "Unset", "WRITES",
+    "apply_patch", "budget_left", "catalogs", "compact", "data_type", "decide", "declared", "each",
+    "effect_of_attempts", "effect_of_escape", "effect_of_raise", "effect_seen", "effects", "error", "find",
+    "fingerprint", "frames", "instant", "is_frameworks_module", "is_refusal_status", "is_same_tool", "label",
+    "lines", "marked_effect", "marking", "marks", "marks_effects", "nature_of_name", "pattern", "place_of", "plain",
+    "plain_map", "positive", "raises", "register_retry_rules", "required", "retry_rules_of", "rfc3339", "seconds",
+    "shown", "singular", "snake", "text", "unwrapped", "upper_snake", "withhold_retry", "words_of",
 ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Self
 
-from .json_values import Json, plain, room_after, text
+from .json_values import Json, budget_left, plain, text
 
 # Of an argument that is shown, and how many are.
 _LONGEST: Final = 160
@@ -17,7 +17,7 @@ _WRITE: Final = json.JSONEncoder(sort_keys=True, default=repr, separators=(",", 
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentArguments:
     """What a call was made with, as far as it is short enough to be shown to whoever makes it again."""
 
     arguments: Mapping[str, Json]
@@ -31,7 +31,7 @@ class Sent:
             return value
         if not isinstance(value, Mapping) or len(value) > _MOST:
             return None
-        long = [text(name) for name, each in value.items() if room_after(each, _LONGEST) < 0]
+        long = [text(name) for name, each in value.items() if budget_left(each, _LONGEST) < 0]
         if any(len(text(name)) > _LONGEST for name in value):
             return None
         return cls({text(name): plain(each) for name, each in value.items() if text(name) not in long}, tuple(long))

@@ -24,33 +24,32 @@ from .tool_error import ToolError
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """What counts as the peer's own word in a form. One that says nothing leaves everything to the error."""
+class RetryRules:
+    """What the contract of a format says about making a call again. The default leaves everything to the error."""
 
     final: bool = False
-    """Whether the form says `recoverable`, and no means that it is in vain."""
+    """Whether the format says `recoverable`, and false means that the call is in vain."""
     asks: bool = False
-    """Whether the contract has the user act wherever it says that the call is not to be made again."""
+    """Whether the contract has the user act wherever the call is not to be made again."""
     relayed: bool = False
-    """Whether it is said by a server that has looked at its tool, so that being quoted is no mere word on the way."""
+    """Whether the writer has looked at its tool, so that a quoted error is more than words on the way."""
     plans: bool = False
-    """Whether the form says by a strategy what to do, so that nothing else is to be made of its kind."""
+    """Whether the format says by a strategy what to do, so that nothing else is made of its kind."""
     first_delay: float | None = None
     """The first wait in seconds, if the contract names one."""
 
 
-SILENT: Final = Form()
-_FORMS: Final[dict[str, Form]] = {}
+NO_RETRY_RULES: Final = RetryRules()
+_RETRY_RULES: Final[dict[str, RetryRules]] = {}
 
 
-def register_form(name: str, form: Form) -> None:
-    """Make known what a format says, under the name that its errors have as their `format`."""
-    _FORMS[name] = form
+def register_retry_rules(format: str, rules: RetryRules) -> None:
+    _RETRY_RULES[format] = rules
 
 
-def form_of(name: str | None) -> Form:
-    """What the format of that name says; nothing for one that nobody knows."""
-    return _FORMS.get(name or "", SILENT)
+def retry_rules_of(format: str | None) -> RetryRules:
+    """The rules of a format by its name; none for one that nobody knows."""
+    return _RETRY_RULES.get(format or "", NO_RETRY_RULES)
 
 
 class Next(StrEnum):
@@ -113,7 +112,7 @@ class Policy:
     def first_wait(self, error: ToolError) -> float:
         """How many seconds to wait after a first failure that names no delay: the contract's number, else our own."""
         # Words alone do not speak the contract of the format that they stand in.
-        delay = None if error.legacy else form_of(error.format).first_delay
+        delay = None if error.legacy else retry_rules_of(error.format).first_delay
         return self.base_delay if delay is None else delay
 
 
@@ -251,7 +250,7 @@ def decide(
 
 def _is_lost_on_the_way(error: ToolError) -> bool:
     """Whether the same key helps: there was no answer, or only somebody's words on the way."""
-    return error.origin == "local" or (error.standing == "quoted" and not form_of(error.format).relayed)
+    return error.origin == "local" or (error.standing == "quoted" and not retry_rules_of(error.format).relayed)
 
 
 def _harmless(error: ToolError) -> ToolError:
@@ -266,7 +265,7 @@ def _wanted(error: ToolError) -> Next:
     strategy, kind = error.strategy, error.kind
     if strategy is not STRATEGY_OF_KIND[kind]:
         wanted = _BY_STRATEGY[strategy]
-    elif form_of(error.format).plans:
+    elif retry_rules_of(error.format).plans:
         wanted = _BY_STRATEGY[strategy] if kind is _CONFLICT else _BY_KIND[kind]
     elif kind is _CONFLICT and not error.conflicts:
         wanted = _plain_conflict(error)
@@ -286,14 +285,12 @@ def _again(error: ToolError) -> Next:
     if error.kind is _TRANSIENT and not (error.retryable and error.recoverable):
         # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
         return _GIVE_UP
-    form = form_of(error.format)
-    asks = form.asks
-    if form.final and not error.recoverable and error.kind is not _CONFLICT:
-        # The form's own word that it is in vain.
+    rules = retry_rules_of(error.format)
+    if rules.final and not error.recoverable and error.kind is not _CONFLICT:
         return _GIVE_UP
     if error.is_declined:
-        return Next.ASK if asks else _GIVE_UP
-    return Next.ASK if asks and not error.retryable else _RETRY
+        return Next.ASK if rules.asks else _GIVE_UP
+    return Next.ASK if rules.asks and not error.retryable else _RETRY
 
 
 def _plain_conflict(error: ToolError) -> Next:

@@ -77,7 +77,7 @@ def effect_seen(error: ToolError, tool: Traits) -> Effect | None:
     return effect
 
 
-def unsaid(error: ToolError, *, as_written: bool = True) -> ToolError:
+def withhold_retry(error: ToolError, *, as_written: bool = True) -> ToolError:
     """The failure of a write of which nobody says what it did: the words stand as they are, and no program is invited
     to make the call again."""
     changes: dict[str, Any] = {"authored": True} if as_written else {}

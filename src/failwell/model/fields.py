@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal, TypedDict, get_args
 
-from .call import Sent
+from .call import SentArguments
 from .json_values import instant, label, lines, plain, plain_map, positive, seconds, text
 from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of
@@ -52,7 +52,7 @@ class Fields(TypedDict, total=False):
     legacy: bool | None
     notes: Iterable[str] | None
     debug: object
-    sent: Mapping[str, Any] | Sent | None
+    sent: Mapping[str, Any] | SentArguments | None
     authored: bool | None
     crashed: bool | None
     logged: bool | None
@@ -120,7 +120,7 @@ NORMAL: Final[Mapping[str, Callable[[Any], Any]]] = {
     "delivery": _one_of(*DELIVERIES),
     "confidence": _share,
     "debug": plain,
-    "sent": Sent.of,
+    "sent": SentArguments.of,
     **dict.fromkeys(("details", "meta"), plain_map),
     **dict.fromkeys(("next_steps", "notes"), lines),
     **dict.fromkeys("code title suggestion policy_decision tool action tier correlation_id format".split(), label),

@@ -124,7 +124,7 @@ def plain_map(value: object) -> dict[str, Json]:
     return {} if data in (None, "", [], False) else dict(plain({"value": data}))
 
 
-def room_after(value: object, room: int) -> int:
+def budget_left(value: object, room: int) -> int:
     """What is left of the room when a value is in it; less than nothing if it does not fit, and then it ends."""
     if type(value) is str:
         return room - len(value) - 1
@@ -144,7 +144,7 @@ def room_after(value: object, room: int) -> int:
     for part in parts:
         if room < 0:
             break
-        room = room_after(part, room)
+        room = budget_left(part, room)
     return room
 
 

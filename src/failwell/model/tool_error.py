@@ -21,7 +21,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, Unpack, cast
 
-from .call import Sent
+from .call import SentArguments
 from .codes import Code, find, humanize
 from .fields import NORMAL, Delivery, Fields, Standing
 from .json_values import Json, label, rfc3339, text
@@ -80,7 +80,7 @@ class ToolError(Exception, NoData):
     notes: tuple[str, ...] = ()
     debug: Json = None
     # The rest is for the process that the error is in, and no format writes it. With what the call was made:
-    sent: Sent | None = None
+    sent: SentArguments | None = None
     # Whether its words were chosen for the caller, so that they stand as they are: by a row of somebody's own table, or
     # by whoever raised a framework's own error.
     authored: bool = False

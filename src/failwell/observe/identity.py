@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, Self
 
 from failwell.formats import keys
-from failwell.model import pattern, room_after
+from failwell.model import budget_left, pattern
 
 CALL_KEY: Final = keys.CALL
 SESSION_VARIABLE: Final = "FAILWELL_SESSION"
@@ -40,7 +40,7 @@ def keyed_fingerprint(tool: str, arguments: Mapping[str, Any], key: bytes) -> Ca
     from hashlib import blake2b
 
     whole: object = arguments
-    if room_after(arguments, _ROOM) < 0:
+    if budget_left(arguments, _ROOM) < 0:
         whole = {str(name)[:200]: _outline(value) for name, value in list(arguments.items())[:200]}
     try:
         written = json.dumps([tool, whole], sort_keys=True, default=repr, separators=(",", ":"))
@@ -53,7 +53,7 @@ def keyed_fingerprint(tool: str, arguments: Mapping[str, Any], key: bytes) -> Ca
 def _outline(value: object) -> object:
     if isinstance(value, str):
         return value if len(value) <= _ROOM // 4 else [len(value), value[:100], value[-100:]]
-    if isinstance(value, (list, tuple, dict)) and room_after(value, _ROOM // 4) < 0:
+    if isinstance(value, (list, tuple, dict)) and budget_left(value, _ROOM // 4) < 0:
         return [type(value).__name__, len(value)]
     return value
 

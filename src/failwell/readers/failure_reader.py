@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import FORMATS, META_KEY, OBJECT, Outcome, is_prose, is_structured, parse, read_json, words_in
-from failwell.model import Kind, NeedsInput, ToolError, form_of, pattern
+from failwell.model import Kind, NeedsInput, ToolError, pattern, retry_rules_of
 
 from .client_errors import Http, from_peer, from_raised, unproven
 from .error_text import from_paste, from_text
@@ -76,7 +76,7 @@ def read(
     if isinstance(found, NeedsInput) or (found is not None and not found.is_error):
         return found
     # What is passed on whole was read from its words by whoever wrote it down: the words do not say it better.
-    if isinstance(found, ToolError) and (not found.legacy or form_of(found.format).relayed):
+    if isinstance(found, ToolError) and (not found.legacy or retry_rules_of(found.format).relayed):
         error = _structured(found, data)
         if not observe and _worked(data):
             # The form says that it failed, the result that it worked: no program repeats a write on that.

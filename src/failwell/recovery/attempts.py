@@ -13,9 +13,9 @@ from failwell.model import (
     ToolError,
     Traits,
     effect_of_attempts,
-    form_of,
     is_same_tool,
-    unsaid,
+    retry_rules_of,
+    withhold_retry,
 )
 
 NEVER_SENT: Final[dict[str, Any]] = {"origin": "local", "delivery": "never_sent", "effect": Effect.NONE}
@@ -43,7 +43,7 @@ def of_this_call(error: ToolError, tool: str) -> ToolError:
     passed on. Whoever stands in between may have put a name of their own before that of the tool."""
     if error.tool is None or not tool or error.tool == tool:
         return error
-    is_whole = error.origin == "peer" and form_of(error.format).relayed
+    is_whole = error.origin == "peer" and retry_rules_of(error.format).relayed
     if not is_whole or is_same_tool(tool, error.tool):
         return error
     return error.replace(standing="quoted", effect=None, format=None, tool=tool)
@@ -56,7 +56,7 @@ def has_escaped(error: object) -> bool:
 
 def is_in_words(error: ToolError) -> bool:
     """Whether a peer said only in words how the call failed."""
-    return error.origin == "peer" and error.standing == "quoted" and not form_of(error.format).relayed
+    return error.origin == "peer" and error.standing == "quoted" and not retry_rules_of(error.format).relayed
 
 
 def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) -> ToolError:
@@ -69,5 +69,5 @@ def in_all(error: ToolError, tool: Traits, earlier: Sequence[ToolError] = ()) ->
         standing = error.standing if effect else "quoted"
         error = error.replace(effect=effect, standing=standing, **advice, **verify)
     if tool.writes and error.effect is None and error.standing == "quoted":
-        return unsaid(error)
+        return withhold_retry(error)
     return error.replace(authored=True) if is_in_words(error) and not error.authored else error

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from threading import RLock
 from typing import Any, Final, NamedTuple
 
-from failwell.model import HELD, IN_DOUBT, NOTHING_RAN, Action, Effect, ToolError, fingerprint, form_of
+from failwell.model import HELD, IN_DOUBT, NOTHING_RAN, Action, Effect, ToolError, fingerprint, retry_rules_of
 
 SECONDS: Final = 300.0
 """How long a hold lasts by default."""
@@ -56,7 +56,7 @@ def leaves_in_doubt(error: ToolError) -> bool:
         return False
     if error.effect in IN_DOUBT:
         return True
-    is_own_word = error.origin != "peer" or form_of(error.format).relayed
+    is_own_word = error.origin != "peer" or retry_rules_of(error.format).relayed
     if not is_own_word:
         # A contract's code names a cause; only a word about the effect clears the call.
         return not (error.effect is Effect.NONE and error.given("effect"))

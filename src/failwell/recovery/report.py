@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from failwell.formats import Outcome
-from failwell.model import Decision, ToolError, room_after
+from failwell.model import Decision, ToolError, budget_left
 from failwell.redact import DEFAULT
 
 # Of what was sent with one call, as it is remembered: in all, in one argument that is too long, and how many of those.
@@ -103,13 +103,13 @@ def _guarded(outcome: Outcome) -> Outcome:
 
 
 def _short(values: Mapping[str, Any]) -> dict[str, Any]:
-    if room_after(values, _ROOM) >= 0:
+    if budget_left(values, _ROOM) >= 0:
         return dict(values)
     return {str(name)[:_LONGEST]: _cut(value) for name, value in list(values.items())[:_MOST]}
 
 
 def _cut(value: object) -> object:
-    if room_after(value, _LONGEST) >= 0:
+    if budget_left(value, _LONGEST) >= 0:
         return value
     if isinstance(value, str):
         return f"{value[:_LONGEST]} …({len(value) - _LONGEST} characters cut)…"

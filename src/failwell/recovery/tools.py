@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from failwell.model import IN_DOUBT, Action, Sent, ToolError, Traits, Unmarked
+from failwell.model import IN_DOUBT, Action, SentArguments, ToolError, Traits, Unmarked
 from failwell.readers import Checks, call_of, check_names, unknown_tool
 from failwell.redact import Secrets, shown_arguments
 from failwell.schema import NO_PROBLEMS, check, invalid
@@ -51,7 +51,7 @@ class Tools:
             known = self._traits[tool] = listed, traits
         return known[1]
 
-    def shown(self, tool: str, arguments: Mapping[str, Any]) -> Sent | None:
+    def shown(self, tool: str, arguments: Mapping[str, Any]) -> SentArguments | None:
         """What may be shown of a call's arguments to whoever makes it again."""
         return shown_arguments(arguments, _schema_of(self.listed.get(tool)))
 

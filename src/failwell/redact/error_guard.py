@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Final, TypeVar, cast
 
-from failwell.model import Json, NeedsInput, Path, Sent, ToolError, pattern
+from failwell.model import Json, NeedsInput, Path, SentArguments, ToolError, pattern
 
 from .arguments import Secrets, secret_paths
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
@@ -191,7 +191,9 @@ class Guard:
         for path in self._misnamed(error):
             sent = changes["sent"]
             is_there = sent is not None and len(path) == 1 and path[0] in sent.arguments
-            changes["sent"] = Sent({**sent.arguments, str(path[0]): UNCHANGED}, sent.long) if is_there else None
+            changes["sent"] = (
+                SentArguments({**sent.arguments, str(path[0]): UNCHANGED}, sent.long) if is_there else None
+            )
         changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
         return error.replace(**changed) if changed else error
 
@@ -222,19 +224,19 @@ class Guard:
             return self.shown(value)
         return self._value([*value] if isinstance(value, tuple) else value)
 
-    def shown(self, arguments: Mapping[str, Any] | Sent) -> Sent | None:
+    def shown(self, arguments: Mapping[str, Any] | SentArguments) -> SentArguments | None:
         """What may be shown of a call's arguments to whoever makes it again; None where their names may not leave.
 
         A mask would be sent, so what may not be shown is said to stay as it is.
         """
-        sent = Sent.of(arguments)
+        sent = SentArguments.of(arguments)
         if sent is None:
             return None
         given = dict(sent.arguments)
         cleaned = self._mask_below(self._value(given), ())
         if cleaned.keys() != given.keys() or any(self.text(name) != name for name in sent.long):
             return None
-        return Sent({name: _unmasked(value, cleaned[name]) for name, value in given.items()}, sent.long)
+        return SentArguments({name: _unmasked(value, cleaned[name]) for name, value in given.items()}, sent.long)
 
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
@@ -347,7 +349,7 @@ def _unmasked(value: Json, cleaned: Json) -> Json:
 
 
 def _same(new: object, old: object) -> bool:
-    if isinstance(old, Sent):
+    if isinstance(old, SentArguments):
         return new == old
     if isinstance(old, tuple):
         return new == [part.to_dict() if hasattr(part, "to_dict") else part for part in old]
@@ -372,7 +374,7 @@ def guard(outcome: Outcome) -> Outcome:
     return DEFAULT(outcome)
 
 
-def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> Sent | None:
+def shown_arguments(arguments: Mapping[str, Any], schema: object = None) -> SentArguments | None:
     """What may be shown of a call's arguments by the default rules, and by what a schema calls secret.
 
     >>> shown_arguments({"id": 7, "token": "k3y-8fj2"}).arguments

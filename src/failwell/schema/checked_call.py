@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from failwell.model import UNSET, Json, Patch, Path, apply_patch, plain, room_after, text
+from failwell.model import UNSET, Json, Patch, Path, apply_patch, budget_left, plain, text
 
 from .nodes import NOTHING, Schema
 
@@ -53,7 +53,7 @@ class CheckedCall:
 
     def is_small(self) -> bool:
         """Whether the call is small enough to be tried out again; RecursionError where it is too deep."""
-        return isinstance(self.arguments, Mapping) and room_after(self.arguments, _LARGEST) >= 0
+        return isinstance(self.arguments, Mapping) and budget_left(self.arguments, _LARGEST) >= 0
 
     def changed(self, patch: Iterable[Patch]) -> CheckedCall:
         """The call with the changes made."""

@@ -31,7 +31,7 @@ from failwell.model import (
     marked_effect,
     marks,
     text,
-    unsaid,
+    withhold_retry,
 )
 from failwell.observe import new_id
 from failwell.readers import (
@@ -356,7 +356,7 @@ class Reader:
         error = error.replace(**(self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes))
         if source is Source.REFUSED and error.effect is None and self.effects.traits(tool).writes:
             # Whether the raise stood before or after the work nobody knows.
-            error = unsaid(error, as_written=is_told)
+            error = withhold_retry(error, as_written=is_told)
         return error
 
 
