@@ -189,11 +189,9 @@ class Guard:
         order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
         changes = {name: mine._part(name, given[name]) for name in order}
         for path in self._misnamed(error):
-            sent = changes["sent"]
-            is_there = sent is not None and len(path) == 1 and path[0] in sent.arguments
-            changes["sent"] = (
-                SentArguments({**sent.arguments, str(path[0]): UNCHANGED}, sent.long) if is_there else None
-            )
+            sent, changes["sent"] = changes["sent"], None
+            if sent is not None and len(path) == 1 and path[0] in sent.arguments:
+                changes["sent"] = SentArguments({**sent.arguments, str(path[0]): UNCHANGED}, sent.long)
         changed = {name: value for name, value in changes.items() if not _same(value, given[name])}
         return error.replace(**changed) if changed else error
 
