@@ -197,12 +197,12 @@ def _stems() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is looked for in a text before anything else: each name has one of these in it; short ones are words."""
     common = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
     # Second words of a pair that are in every other text.
-    everywhere = ("code", "codes", "string", "answer")
+    everywhere = ("code", "string", "answer")
     single = _ENDINGS | set(_TAILS) | _AMBIGUOUS | (_IN_QUERY - {"code", "key"})
     found = {word for word in single if word.isascii() and not any(stem in word for stem in common)}
     for left, right in sorted(_PAIRS):
         if not any(stem in left or stem in right for stem in (*common, *found)):
-            found.add(left if right in everywhere else right)
+            found |= {f"{left}{gap}{right}" for gap in ("", " ", "_", "-")} if right in everywhere else {right}
     return (*common, *sorted(word for word in found if len(word) > 4)), tuple(
         sorted(word for word in found if len(word) <= 4)
     )
