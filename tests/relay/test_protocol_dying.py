@@ -282,7 +282,7 @@ def test_calls_wait_for_the_server_and_are_told_why_it_does_not_come() -> None:
 
 def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
     table = Table(timeout=3.0)
-    for _ in range(7):
+    for _ in range(3):
         table.died()
         table.passes(30)
     table.died()
@@ -293,7 +293,7 @@ def test_a_call_waits_for_a_restart_no_longer_than_it_may_take() -> None:
     table.passes(1)
     (told,) = table.told()
     assert told["result"]["content"][0]["text"] == (
-        "The server has stopped, and was not there again after 3 seconds; this call was not sent to it. Wait 27 seconds, "
+        "The server has stopped, and was not there again after 3 seconds; this call was not sent to it. Wait 1 second, "
         "then make the same call again."
     )
     assert (error_of(told)["effect"], error_of(told)["delivery"]) == ("none", "never_sent")
@@ -467,3 +467,17 @@ def test_a_call_that_waited_for_the_list_is_a_call_after_a_restart_too() -> None
     table.died(1, "")
     (told,) = table.told()
     assert error_of(told)["effect"] == "unknown"
+
+
+@pytest.mark.parametrize("tool", ["pay_invoice", "get_invoice"])
+def test_a_crash_loop_is_told_at_once(tool: str) -> None:
+    table = Table()
+    for _ in range(6):
+        table.died()
+        table.passes(30)
+    table.died()
+    table.call(1, tool, {"invoice_id": "i"})
+    (told,) = table.told()
+    error = told["result"]["_meta"][META_KEY]
+    assert (error["code"], error["effect"], error["retry_after"] > 1) == ("UNAVAILABLE", "none", True)
+    assert "ends whenever it is started" in error["message"]

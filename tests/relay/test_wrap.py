@@ -237,6 +237,23 @@ def test_what_a_server_writes_to_stderr_passes_without_its_secrets(tmp_path: Pat
         assert (told["logger"], told["message"]) == ("server", "token is [redacted]")
 
 
+@pytest.mark.parametrize(("timeout", "gap"), [("1", 0.3), ("2", 0.7)])
+def test_a_frozen_server_is_replaced_whatever_the_rhythm_of_calls(tmp_path: Path, timeout: str, gap: float) -> None:
+    with Wrapped(tmp_path / "ledger", "--timeout", timeout) as server:
+        pid = int(server.text(1, "say"))
+        os.kill(pid, signal.SIGSTOP)
+        until, number = time.monotonic() + 60, 1
+        answer: dict[str, Any] = {}
+        while not answer.get("result", {}).get("_meta", {}).get("io.github.failwell/restarted"):
+            assert time.monotonic() < until
+            number += 1
+            server.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "say"}})
+            if select.select([server.process.stdout], [], [], gap)[0]:
+                answer = server.read()
+        assert int(answer["result"]["content"][0]["text"]) != pid
+        assert not lives(pid)
+
+
 def test_a_last_line_without_an_end_counts_on_both_sides(tmp_path: Path) -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{"last":1}}}'
     env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}

@@ -154,6 +154,11 @@ class RelayCore:
         self.state = SERVER[self.state][event]
 
     @property
+    def starts_in(self) -> float:
+        """In how many seconds a server that ended is started again; 0 if nobody waits for that."""
+        return max(0.0, (self.starts_at or 0.0) - self.clock.monotonic())
+
+    @property
     def queued(self) -> list[RelayedRequest]:
         """The requests that wait for the server to be there."""
         return [each for each in self.held if isinstance(each, RelayedRequest)]
@@ -292,6 +297,8 @@ class RelayCore:
                 if request.is_call:
                     self.calls.deadlines.limit_wait(request)
             self.lifecycle.wake()
+            if request.is_call and request.state is State.QUEUED:
+                self.calls.deadlines.refuse_in_crash_loop(request)
             return
         frame = request.frame
         key = request.own_key

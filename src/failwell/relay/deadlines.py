@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from . import failures
 from .actions import StopServer, ToServer
@@ -14,7 +14,12 @@ from .session import notification
 from .states import Event, ServerState, State
 
 if TYPE_CHECKING:
+    from failwell.model import ToolError
+
     from .calls import Calls
+
+_LONGEST_SILENCE: Final = 5.0
+"""How many seconds a call waits for a server that ends again and again."""
 
 
 class Deadlines:
@@ -45,13 +50,19 @@ class Deadlines:
         if self._core.state is ServerState.STARTING and not is_last:
             self._core.after(seconds, lambda: self._waited(request, seconds, is_last=True))
             return
+        self._refuse(request, failures.not_there(str(request.params["name"]), seconds=seconds))
+
+    def refuse_in_crash_loop(self, request: RelayedRequest) -> None:
+        """A call that would wait long for a server which ends whenever it is started is told so at once."""
+        if self._core.state is ServerState.PAUSING and self._core.starts_in > _LONGEST_SILENCE:
+            self._refuse(request, failures.crash_loop(str(request.params["name"]), seconds=ceil(self._core.starts_in)))
+
+    def _refuse(self, request: RelayedRequest, error: ToolError) -> None:
         # One that cannot be looked at has no name so far.
         request.tool = request.tool or str(request.params["name"])
         request.run = request.run or self._calls.begin(request)
-        error = failures.not_there(request.tool, seconds=seconds)
-        starts_in = (self._core.starts_at or 0.0) - self._core.clock.monotonic()
-        if starts_in > 0:
-            error = error.replace(retry_after=float(ceil(starts_in)))
+        if self._core.starts_in > 0:
+            error = error.replace(retry_after=float(ceil(self._core.starts_in)))
         self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
 
     def timeout_of(self, request: RelayedRequest) -> float | None:

@@ -162,6 +162,11 @@ not_there = _row(
     code="UNAVAILABLE",
     **_QUEUED[Event.TIME_OUT].fields,
 )
+crash_loop = _row(
+    "The server ends whenever it is started; it is started again in {seconds}. This call was not sent to it.",
+    code="UNAVAILABLE",
+    **_QUEUED[Event.TIME_OUT].fields,
+)
 ending = _row(
     "The relay is about to end, and the call was not made.", code="UNAVAILABLE", **_QUEUED[Event.CUT_SHORT].fields
 )

@@ -285,6 +285,9 @@ class Lifecycle:
             pause = 0.0 if self._falls <= 1 else min(_LONGEST_PAUSE, 0.25 * 2.0**self._falls)
             self._core.starts_at = self._core.clock.monotonic() + pause
             self._core.after(pause, self.start)
+            for request in self._core.queued:
+                if request.is_call:
+                    self._core.calls.deadlines.refuse_in_crash_loop(request)
 
     def start(self) -> None:
         if ServerChange.START in SERVER[self._core.state] and not self._core.is_ending:

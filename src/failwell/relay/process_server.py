@@ -191,7 +191,7 @@ class ProcessServer:
             self._runner.from_stderr([self._errors.rest()])
 
     def stop(self, why: str) -> None:
-        if self._child is not None:
+        if self._child is not None and self._kill is None:
             self._ended_for = why
             self._child.signal(signal.SIGTERM)
             self._end_soon(self._child, why)
@@ -202,8 +202,7 @@ class ProcessServer:
                 self._ended_for = why
                 child.signal(signal.SIGKILL)
 
-        if self._kill is not None:
-            self._kill.cancel()
+        # Once only: however often it is asked to end, its time is not extended.
         self._kill = self._loop.call_later(STUBBORN, end)
 
     def _ended(self, child: Child) -> None:

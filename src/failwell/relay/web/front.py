@@ -63,12 +63,11 @@ class Front:
         path: str = "/mcp",
         say: Callable[[Note], None],
         pages: Mapping[str, Callable[[], Awaitable[tuple[int, str, bytes]]]] | None = None,
-        is_remote: bool = False,
         at_end: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._open_visit, self.gatekeeper, self._path, self._say = open_visit, gatekeeper, path, say
         self._pages = pages or {}
-        self._is_remote, self._at_end = is_remote, at_end
+        self._at_end = at_end
         self.visits: dict[str, Visit] = {}
         """The clients of the older era, by the ids of their sessions."""
         self.lanes: dict[str, Visit] = {}
@@ -341,8 +340,8 @@ class Front:
         return self._opened(secrets.token_urlsafe(24), self.gatekeeper.caller(headers), headers, is_shared=False)
 
     def _lane(self, headers: Mapping[str, str]) -> Visit:
-        # Who logs in, here or at the server itself, is another client for each login.
-        owner = self.gatekeeper.caller(headers) if self._is_remote or self.gatekeeper.tokens else ""
+        # Who logs in, here or at the server itself, is another client for each login, with a process of its own.
+        owner = self.gatekeeper.caller(headers)
         visit = self.lanes.get(owner)
         if visit is not None:
             return visit

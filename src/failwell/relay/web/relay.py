@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from failwell.idempotency import LeasedKeys, shared_hold
 from failwell.observe import SESSION_HEADER, Names
 from failwell.relay.actions import Note, RelayOptions
+from failwell.relay.calls import PATIENT
 from failwell.relay.core import SystemClock
 from failwell.relay.failures import command_line
 from failwell.relay.process_server import ProcessServer
@@ -100,7 +101,6 @@ class Relay:
                 path=_PATH,
                 say=self._say,
                 pages={"/healthz": self._health, "/metrics": self._metrics},
-                is_remote=self.address is not None,
                 at_end=self.close,
             )
         return self._front
@@ -119,8 +119,11 @@ class Relay:
         keys = self.options.keys
         names = self._names()
         known, held = self.options, None
+        if visit.is_shared:
+            # Nothing tells its clients apart: what one of them does wrong closes no tool for another.
+            known = replace(known, policy=replace(known.policy or PATIENT, hold=known.hold, circuit_breaker=False))
         if visit.is_shared and not visit.owner:
-            # Nothing tells one client from another: what one has in doubt would hold the call of another.
+            # What one has in doubt would hold the call of another, too.
             known = replace(known, hold=0.0, policy=known.policy and replace(known.policy, hold=0.0))
         elif visit.is_shared and keys is not None:
             # A session of the older era is known to one relay alone.
@@ -237,7 +240,7 @@ class Relay:
             self._warden = Warden(self._mark)
             take_in_orphans()
         try:
-            return asyncio.run(self._listen(listening, lambda: (ready or _nothing)(where), reload))
+            return asyncio.run(self._listen(listening, lambda: ready and ready(where), reload))
         finally:
             listening.close()
             if self._warden is not None:
@@ -276,7 +279,7 @@ class Relay:
             with suppress(NotImplementedError):
                 loop.add_signal_handler(signal.SIGHUP, reload or end)
         ready()
-        await server.run_on(listening)
+        await server.serve(sockets=[listening])
         await front.close()
         return 0
 
@@ -313,7 +316,3 @@ def _bound(host: str, port: int) -> socket.socket:
 def _said(note: Note) -> None:
     if note.loud:
         print(f"failwell: {note.line}", file=sys.stderr, flush=True)
-
-
-def _nothing(where: str) -> None:
-    """Nobody wants to know."""
