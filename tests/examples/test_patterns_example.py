@@ -46,7 +46,6 @@ def gated(id: str, told: str, tool: str, arguments: dict[str, Any], fault: Fault
 
 SEARCH = ("search_patterns", {"query": "retry"})
 MISSING = Refusal(404, "Resource not found: /api/patterns/invalid-resource")
-SLOPPY = "while True:\n    try:\n        page = requests.get(url)\n    except:\n        pass\n"
 
 # The six codes, by the names of the contract's own examples, where each failure has just the words it has there.
 CONTRACT = [
@@ -59,13 +58,12 @@ CONTRACT = [
 ]
 CASES = [
     *CONTRACT,
-    Case("no format argument: network", "NETWORK_ERROR", "review_code", {"code": SLOPPY}, "gone"),
-    Case("no format argument: server", "SERVER_ERROR", "analyze_code", {"code": SLOPPY}, "closed database"),
+    Case("no format argument: network", "NETWORK_ERROR", "list_analysis_rules", {}, "gone"),
+    Case("no format argument: server", "SERVER_ERROR", "list_analysis_rules", {}, "closed database"),
     Case("no format argument: authentication", "AUTHENTICATION_ERROR", "list_analysis_rules", {}, "wrong key"),
     Case("no format argument: not found", "NOT_FOUND", "list_analysis_rules", {"rule_set": "rust"}),
-    Case("no format argument: not found, to write to", "NOT_FOUND", "analyze_code", {"code": "", "rule_set": "rust"}),
     Case("no format argument: unknown", "UNKNOWN_ERROR", "list_analysis_rules", {}, "garbage"),
-    Case("no format argument: client", "VALIDATION_ERROR", "analyze_code", {}),
+    Case("no format argument: client", "VALIDATION_ERROR", "list_analysis_rules", {"rule_set": 5}),
     Case("refused connection", "NETWORK_ERROR", *SEARCH, "gone"),
     Case("broken connection", "NETWORK_ERROR", *SEARCH, "hang up"),
     Case("status 302", "UNKNOWN_ERROR", *SEARCH, Refusal(302, "Moved", {"location": "/v2"})),
@@ -93,9 +91,6 @@ CASES = [
     ),
     *gated("read", "patternDetails:v1", "get_pattern", {"id": "saga"}),
     Case("rules", "", "list_analysis_rules", {"rule_set": "async"}),
-    Case("analysis", "", "analyze_code", {"code": SLOPPY}),
-    Case("analysis without findings", "", "analyze_code", {"code": "pass"}),
-    Case("review", "", "review_code", {"code": SLOPPY}),
     *gated("no query", "needsInput:v1", "search_patterns", {}),
     Case("blank query", "needsInput:v1", "search_patterns", {"query": " \n"}),
     *gated("too many hits", "needsInput:v1", "search_patterns", {"query": "the"}),
@@ -311,7 +306,5 @@ def test_two_tools_have_a_format_and_markdown_is_its_default(world: World) -> No
         "search_patterns": offered,
         "get_pattern": offered,
         "list_analysis_rules": None,
-        "analyze_code": None,
-        "review_code": None,
     }
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools)

@@ -54,11 +54,6 @@ class Api:
         found: list[Json] = _read(await self._http.get(f"/api/rule-sets/{quote(rule_set, safe='')}"))
         return found
 
-    async def analyse(self, code: str, rule_set: str) -> list[Json]:
-        path = f"/api/rule-sets/{quote(rule_set, safe='')}/analyses"
-        found: list[Json] = _read(await self._http.post(path, json={"code": code}))
-        return found
-
 
 def _read(response: httpx2.Response) -> Any:
     return response.raise_for_status().json()

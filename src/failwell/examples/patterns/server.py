@@ -66,26 +66,6 @@ def build() -> MCPServer[Any]:
         rules = await api.rules(rule_set)
         return "\n".join(f"- **{rule['id']}** ({rule['severity']}): {rule['message']}" for rule in rules)
 
-    @server.tool(annotations=READS, structured_output=False)
-    @may_fail
-    @fw.raises(V1.NOT_FOUND)
-    async def analyze_code(code: str, rule_set: str = "default") -> str:
-        """Look for the lines of Python code that break a rule."""
-        findings = await api.analyse(code, rule_set)
-        return "\n".join(map(told, findings)) or "No rule is broken."
-
-    @server.tool(annotations=READS, structured_output=False)
-    @may_fail
-    @fw.raises(V1.NOT_FOUND)
-    async def review_code(code: str, rule_set: str = "default") -> str:
-        """Look for lines of Python code that break a rule, and say which patterns help."""
-        findings = await api.analyse(code, rule_set)
-        helpful = [await api.pattern(id) for id in dict.fromkeys(each["pattern"] for each in findings)]
-        advice = [f"- **{each['title']}** (`{each['id']}`): {each['advice']}" for each in helpful if each]
-        if not findings:
-            return "Nothing to change."
-        return "\n".join(["## Findings", *map(told, findings), "", "## Patterns that help", *advice])
-
     return install(server, format="v1", table=TABLE)
 
 
@@ -120,7 +100,3 @@ def listed(found: Json) -> str:
         f"- **{each['title']}** (`{each['id']}`, {each['category']}): {each['summary']}" for each in found["patterns"]
     ]
     return "\n".join([f"{found['total']} found, {len(lines)} shown.", "", *lines]) if lines else "Nothing found."
-
-
-def told(finding: Json) -> str:
-    return f"- Line {finding['line']}, {finding['severity']} {finding['id']}: {finding['message']}"

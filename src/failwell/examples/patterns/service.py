@@ -49,14 +49,14 @@ class Service(Loopback):
         if said is None and request.headers.get("x-api-key") != self.api_key:
             said = Refusal(401, "Authentication required: Missing or invalid API key")
         try:
-            said = self.read(request.path, request.query, json.loads(request.body or b"null")) if said is None else said
+            said = self.read(request.path, request.query) if said is None else said
         except sqlite3.Error:
             said = Refusal(500, "Internal server error: Database connection failed")
         if isinstance(said, Refusal):
             return said.status, json.dumps({"error": said.error}), {**JSON, **said.headers}
         return 200, json.dumps(said), JSON
 
-    def read(self, path: str, query: Mapping[str, str], body: Any) -> Any:
+    def read(self, path: str, query: Mapping[str, str]) -> Any:
         """What a request is answered with."""
         match [unquote(part) for part in path.removeprefix("/").split("/")]:
             case ["api", "patterns"]:
@@ -65,9 +65,7 @@ class Service(Loopback):
                 return pattern
             case ["api", "suggestions", id]:
                 return self.store.similar(id, 5)
-            case ["api", "rule-sets", name, *action] if rules := self.store.rules(name):
-                if action == ["analyses"]:
-                    return self.store.findings(name, body["code"])
+            case ["api", "rule-sets", name] if rules := self.store.rules(name):
                 return rules
         return Refusal(404, f"Resource not found: {path}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -56,16 +55,7 @@ class Store:
         return [row["category"] for row in self._rows("SELECT DISTINCT category FROM patterns ORDER BY category")]
 
     def rules(self, rule_set: str) -> list[Row]:
-        return self._rows("SELECT id, severity, regex, message, pattern FROM rules WHERE rule_set = ?", rule_set)
-
-    def findings(self, rule_set: str, code: str) -> list[Row]:
-        """Where the code breaks a rule, from the first line to the last."""
-        found = [
-            {"line": code.count("\n", 0, hit.start()) + 1, **rule}
-            for rule in self.rules(rule_set)
-            for hit in re.finditer(rule["regex"], code, re.MULTILINE)
-        ]
-        return sorted(found, key=lambda finding: finding["line"])
+        return self._rows("SELECT id, severity, message FROM rules WHERE rule_set = ?", rule_set)
 
     def _rows(self, query: str, *values: Any) -> list[Row]:
         with self._lock:
