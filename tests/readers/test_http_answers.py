@@ -12,7 +12,8 @@ import pytest
 import failwell as fw
 from failwell.formats import to_wire
 from failwell.readers import classify, from_http
-from failwell.readers.http import STATUSES, code_for, retry_after
+from failwell.readers.http import STATUSES, code_for
+from failwell.readers.waits import retry_after
 
 
 def typed(status: int, *rest: Any, **more: Any) -> dict[str, Any]:

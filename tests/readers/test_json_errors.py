@@ -14,7 +14,7 @@ import failwell as fw
 from failwell import read
 from failwell.model import Kind
 from failwell.readers import from_text
-from failwell.readers.json_errors import Wait, wait_in
+from failwell.readers.waits import Wait, wait_in
 
 SLOW = "Too many requests"
 MOMENT = datetime(2099, 5, 1, 10, tzinfo=UTC)

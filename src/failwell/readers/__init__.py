@@ -8,7 +8,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from .batch import partial_failure
 from .exceptions.exception_table import (
     DEFAULT,
     SHIPPED,
@@ -18,6 +17,7 @@ from .exceptions.exception_table import (
     from_error,
     is_stop_request,
     operation,
+    partial_failure,
     wrap,
 )
 from .http import body_message, from_http

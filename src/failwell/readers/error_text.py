@@ -14,8 +14,8 @@ from failwell.model import text as clean
 
 from . import json_errors, phrases
 from .http import code_for
-from .json_errors import Wait
 from .traces import trace_line
+from .waits import Wait, wait_in
 
 # How sure a reading is: a code that was named, a status or a trace, words, advice, nothing.
 _NAMED: Final = 0.95
@@ -209,7 +209,7 @@ def _in_json(lead: str, data: object, sure: bool, depth: int) -> _Finding | None
     code, confidence = (named, _NAMED) if named else (worded.code, worded.confidence)
     if status is not None and not (named and status in _WEAK | {500, 502}):
         code, confidence = code_with(status, code, _WEAK | {500, 502}), _STATED
-    wait = json_errors.wait_in(data)
+    wait = wait_in(data)
     # The words before the object: "API error 404: {…}".
     before = _worded(lead) if lead else None
     if before is not None and (code is None or before.status is not None):

@@ -16,8 +16,8 @@ from failwell.model import Kind, NeedsInput, ToolError, pattern, retry_rules_of
 from .client_errors import Http, from_peer, from_raised, unproven
 from .error_text import from_paste, from_text
 from .exceptions.chain import attribute
-from .http import from_http, loaded
-from .json_errors import Wait, wait_in
+from .http import from_response, loaded
+from .waits import Wait, wait_in
 
 
 def read(
@@ -59,11 +59,11 @@ def read(
             return _of_exception(outcome, http, transport)
         if not observe and format is None and _is_fine(outcome):
             return None
-        if (response := _http_response(outcome)) is not None:
-            if response.status >= 400:
-                return from_peer(from_http(response.status, response.headers, response.body, method=response.method))
+        if (status := _http_status(outcome)) is not None:
+            if status >= 400:
+                return from_peer(from_response(status, outcome))
             # Of an answer that worked only a JSON-RPC response or the result of a tool counts.
-            body = _loaded(response.body)
+            body = _loaded(loaded(outcome))
             return read(body, observe=observe, envelopes=envelopes, format=format) if _is_answer(body) else None
         data = outcome if isinstance(outcome, str) and is_prose(format) else _loaded(outcome)
     if format is None and (words := words_in(data)) is not None:
@@ -104,7 +104,6 @@ class _Contents(NamedTuple):
     text: str
     structured: Mapping[str, Any] | None = None
     is_error: bool = False
-    texts: tuple[str, ...] = ()
 
 
 def _contents(data: object) -> _Contents:
@@ -112,15 +111,11 @@ def _contents(data: object) -> _Contents:
         return _Contents(data)
     result = _result(data)
     blocks = result.get("content")
-    texts = tuple(
-        block["text"]
-        for block in (blocks if isinstance(blocks, list) else [])
-        if isinstance(block, OBJECT) and isinstance(block.get("text"), str)
-    )
+    blocks = blocks if isinstance(blocks, list) else []
+    texts = [block["text"] for block in blocks if isinstance(block, OBJECT) and isinstance(block.get("text"), str)]
     structured = result.get("structuredContent", result.get("structured_content"))
-    return _Contents(
-        "\n".join(texts), structured if isinstance(structured, OBJECT) else None, _says_failed(result), texts
-    )
+    structured = structured if isinstance(structured, OBJECT) else None
+    return _Contents("\n".join(texts), structured, _says_failed(result))
 
 
 def _result(data: object) -> Mapping[str, Any]:
@@ -195,27 +190,12 @@ def _json_text(data: object) -> str:
         return "{}"
 
 
-class _Response(NamedTuple):
-    status: int
-    headers: object
-    body: bytes | None
-    method: str | None
-
-
-def _http_response(outcome: object) -> _Response | None:
-    """The answer of an HTTP client, known by what all of them call the same: httpx, requests, aiohttp, urllib.
-
-    The body is used only if it has been loaded: reading it here could block.
-    """
-    if isinstance(outcome, (str, bytes, Mapping, list, type(None))):
+def _http_status(outcome: object) -> int | None:
+    """The status of the answer of an HTTP client: httpx, requests, aiohttp and urllib call it by these names."""
+    if isinstance(outcome, (str, bytes, Mapping, list, type(None))) or attribute(outcome, "headers") is None:
         return None
-    headers = attribute(outcome, "headers")
-    for name in ("status_code", "status"):
-        status = attribute(outcome, name)
-        if headers is not None and type(status) is int and 100 <= status < 600:
-            method = attribute(attribute(outcome, "request"), "method") or attribute(outcome, "method")
-            return _Response(status, headers, loaded(outcome), method if type(method) is str else None)
-    return None
+    found = (attribute(outcome, name) for name in ("status_code", "status"))
+    return next((status for status in found if type(status) is int and 100 <= status < 600), None)
 
 
 def text_of(result: object) -> str:
@@ -319,25 +299,11 @@ def _structured(found: ToolError, data: object) -> ToolError:
             return _quoted(from_text(found.message, is_error=True, number=number) or found)
     error = _worded(found) if words is not None else found
     if _is_answer(data):
-        return from_peer(_surrounded(error, data))
+        return from_peer(error)
     if words == "number" and error.standing is None and isinstance(data, Mapping):
         # A number and words are for people, whether a response is around them or not.
         return error if is_structured(data.get("error", data)) else error.replace(standing="quoted")
     return error
-
-
-def _surrounded(error: ToolError, data: object) -> ToolError:
-    """An error that stands in an answer among other words, with these: they may say more of the call than it does."""
-    held = _contents(data)
-    permits = error.retryable or error.given("effect")
-    if error.standing != "quoted" or not held.is_error or len(held.texts) < 2 or not permits:
-        return error
-    plain = [each for each in held.texts if parse(each) is None]
-    if len(plain) == len(held.texts):
-        # It is none of the texts, but in the structured content.
-        return error
-    words = [f"{each.strip().rstrip(':.')}." for each in plain if each.strip() and error.message not in each]
-    return error.replace(message=" ".join([*words, error.message])) if words else error
 
 
 def _worded(error: ToolError) -> ToolError:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.formats import parse
-from failwell.model import Effect, Kind, ToolError, positive, text
+from failwell.model import Effect, Kind, ToolError
 from failwell.redact import cited
 
 from .exceptions.chain import attribute
+from .json_errors import layers_of, message_in
+from .waits import decoded, lower_headers, retry_after
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # The failures of a server that it noticed before it began.
 _TURNED_DOWN: Final = frozenset({501, 503, 505, 511})
-_LONGEST_BODY: Final = 64_000
 _LONGEST_MESSAGE: Final = 300
 
 STATUSES: Final[Mapping[int, str]] = {
@@ -77,12 +76,12 @@ def from_http(
     >>> error.code, error.message, error.retry_after
     ('RATE_LIMITED', 'The upstream service answered 429 Too Many Requests. It said: "slow down"', 7)
     """
-    fields = _lower(headers)
+    fields = lower_headers(headers)
     code = code_for(status, statuses)
     if status == 403 and fields.get("x-ratelimit-remaining") == "0":
         # What some large services answer instead of 429.
         code = statuses.get(429, "RATE_LIMITED")
-    content = _decoded(body)
+    content = decoded(body)
     more = _problem(content) if "problem+json" in fields.get("content-type", "") else {}
     said = more.pop("message", None) or body_message(content)
     answer = f"{service} answered {status}{_phrase(status)}."
@@ -101,7 +100,7 @@ def from_http(
 def from_response(status: int, response: object, *, method: object = None) -> ToolError:
     """`from_http` for the response object of any client. Its body is used only if it has been loaded: reading it here
     could block."""
-    method = method or attribute(attribute(response, "request"), "method")
+    method = method or attribute(attribute(response, "request"), "method") or attribute(response, "method")
     return from_http(
         status,
         attribute(response, "headers"),
@@ -124,79 +123,16 @@ def body_message(body: object) -> str:
     >>> body_message('{"error": {"message": "no such user"}}')
     'no such user'
     """
-    content = _decoded(body).strip()
+    content = decoded(body).strip()
     if not content or content.startswith("<"):
         return ""
     try:
-        found = _words(json.loads(content))
+        data = json.loads(content)
     except (ValueError, RecursionError):
-        found = content
-    found = " ".join(found.split())
+        data = content
+    layers = layers_of(data)
+    found = " ".join((data if isinstance(data, str) else message_in(layers) or "" if layers else "").split())
     return found if len(found) <= _LONGEST_MESSAGE else found[: _LONGEST_MESSAGE - 1] + "…"
-
-
-_WORDS: Final = ("message", "error", "detail", "error_description", "title", "errors", "error_message", "reason")
-
-
-def _words(value: object, depth: int = 0) -> str:
-    if isinstance(value, str):
-        return text(value)
-    if depth < 4:
-        if isinstance(value, Mapping):
-            return next((said for name in _WORDS if (said := _words(value.get(name), depth + 1))), "")
-        if isinstance(value, list):
-            return next((said for item in value[:5] if (said := _words(item, depth + 1))), "")
-    return ""
-
-
-def retry_after(headers: object) -> float | int | None:
-    """The seconds to wait by `Retry-After` (a number or a date), else by the rate limit headers in use.
-
-    >>> retry_after({"Retry-After": "1.5"}), retry_after({"RateLimit": "limit=10, remaining=0, reset=30"})
-    (1.5, 30)
-    """
-    fields = _lower(headers)
-    if (ms := positive(fields.get("retry-after-ms"))) is not None:
-        return positive(ms / 1000)
-    if (given := fields.get("retry-after")) is not None and (delay := _delay(given)) is not None:
-        return delay
-    for name in _RESETS:
-        if (given := fields.get(name)) is not None and (delay := _delay(given)) is not None:
-            return delay
-    # The draft's structured fields: `limit=10, remaining=0, reset=30`, and `"default";r=0;t=30`.
-    found = re.search(r"(?:^|[;,\s])(?:reset|t)=(\d{1,9})(?=$|[;,\s])", fields.get("ratelimit", "")[:500])
-    return positive(found[1]) if found else None
-
-
-_RESETS: Final = (
-    "ratelimit-reset",
-    "x-ratelimit-reset-after",
-    "x-ratelimit-reset",
-    "x-rate-limit-reset",
-    "x-ratelimit-reset-requests",
-    "x-ratelimit-reset-tokens",
-)
-_UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
-# Above this a number is a moment, not a wait: nobody says "come back in thirty years".
-EPOCH: Final = 1_000_000_000
-
-
-def _delay(given: str) -> float | int | None:
-    given = given.strip()[:100]
-    number = positive(given)
-    if number is not None:
-        if number > EPOCH * 1000:
-            number /= 1000
-        return number if number < EPOCH else positive(round(number - time.time(), 3))
-    if re.fullmatch(r"(?:\d{1,9}(?:\.\d{1,9})?(?:ms|[smhd]))+", given):
-        return positive(sum(float(n) * _UNITS[unit] for n, unit in re.findall(r"([\d.]+)(ms|[smhd])", given)))
-    from email.utils import parsedate_to_datetime  # rarely needed, and as heavy as all the rest
-
-    try:
-        # Whole seconds, rounded up: one too early is one refusal more.
-        return positive(-int((time.time() - parsedate_to_datetime(given).timestamp()) // 1))
-    except (ValueError, TypeError, OverflowError):
-        return None
 
 
 def _problem(content: str) -> dict[str, Any]:
@@ -224,23 +160,3 @@ def _phrase(status: int) -> str:
         return " " + HTTPStatus(status).phrase
     except ValueError:
         return ""
-
-
-def _lower(headers: object) -> dict[str, str]:
-    """Header names in lower case; of a repeated header the first."""
-    found: dict[str, str] = {}
-    items: Iterable[Any]
-    try:
-        items = headers.items() if hasattr(headers, "items") else headers or ()  # type: ignore[assignment]
-        for name, value in items:
-            found.setdefault(_decoded(name).lower(), _decoded(value))
-    except Exception:
-        # A header bag that cannot be read is as good as none.
-        return found
-    return found
-
-
-def _decoded(value: object) -> str:
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        return bytes(value[:_LONGEST_BODY]).decode("utf-8", "replace")
-    return text(value)[:_LONGEST_BODY] if value is not None else ""

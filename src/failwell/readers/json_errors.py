@@ -1,4 +1,4 @@
-"""Error objects of APIs, dug out of JSON: the message, the code, the HTTP status, and how long to wait.
+"""Error objects of APIs, dug out of JSON: the message, the code and the HTTP status.
 
 Only members are read here, by their names, at any depth. What their sentences say is left to the phrases.
 """
@@ -7,14 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from failwell.model import instant, label, pattern, positive
+from failwell.model import label, pattern
 from failwell.model import text as clean
-
-from .http import EPOCH, retry_after
 
 Layer = dict[str, Any]
 """An object by the names of its members in small letters, without what stands between the words of a name."""
@@ -58,23 +55,6 @@ _WORKED: Final = frozenset({"ok", "success", "succeeded", "successful", "complet
 _PAYLOAD: Final = ("data", "result", "results", "items", "content", "id", "output", "rows", "tools", "stdout", "value")
 # With one of these, it tells how often others failed.
 _COUNTED: Final = frozenset({"count", "since", "occurrences", "firstseen", "lastseen"})
-
-# How many seconds one of the unit is. What an error says about itself comes before what its headers say.
-_DELAYS: Final[Mapping[str, float]] = {
-    **dict.fromkeys(("retryafter", "retryafterseconds", "retryaftersecs", "retryaftersec", "retryafters"), 1),
-    **dict.fromkeys(("retryin", "retryinseconds", "retrydelay", "retrydelayseconds"), 1),
-    **dict.fromkeys(("waitseconds", "secondstowait", "backoffseconds", "cooldownseconds"), 1),
-    **dict.fromkeys(("retryafterms", "retryaftermillis", "retryaftermilliseconds", "retryinms"), 0.001),
-    **dict.fromkeys(("retrydelayms", "waitms", "backoffms"), 0.001),
-}
-_MOMENTS: Final = frozenset({"retryat", "resetat", "resetsat", "resettime", "ratelimitreset", "ratelimitresetat"})
-
-
-class Wait(NamedTuple):
-    """A delay in seconds, or the moment until which to wait."""
-
-    retry_after: float | int | None = None
-    reset_at: datetime | None = None
 
 
 def split(text: str) -> tuple[str, Any]:
@@ -174,32 +154,3 @@ def _status(layer: Layer) -> int | None:
         if type(value) is int and 400 <= value < 600:
             return value
     return None
-
-
-def wait_in(data: object) -> Wait:
-    """What an object says about waiting; nothing is said by an empty `Wait`.
-
-    >>> wait_in({"error": {"message": "Too many requests", "retryAfterMs": 1500}}).retry_after
-    1.5
-    >>> wait_in({"status": 429, "headers": {"Retry-After": "7"}}).retry_after
-    7
-    """
-    members = [member for layer in layers_of(data) for member in layer.items()]
-    waits = [
-        *(_wait(value, _DELAYS[name]) for name, value in members if name in _DELAYS),
-        *(_wait(value, 1) for name, value in members if name in _MOMENTS),
-        *(Wait(retry_after(value)) for name, value in members if name.endswith("headers") and isinstance(value, dict)),
-    ]
-    return next((wait for wait in waits if wait != Wait()), Wait())
-
-
-def _wait(value: object, unit: float) -> Wait:
-    """A number of units, a duration such as `16s`, or a moment in any form."""
-    number = positive(value)
-    if number is not None:
-        return Wait(reset_at=instant(value)) if number * unit > EPOCH else Wait(positive(round(number * unit, 6)))
-    if not isinstance(value, str):
-        return Wait()
-    if (moment := instant(value)) is not None:
-        return Wait(reset_at=moment)
-    return Wait(retry_after({"retry-after": value}))

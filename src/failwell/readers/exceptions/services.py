@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from failwell.model import Effect, Kind, ToolError, positive, text
-from failwell.readers.http import from_http, from_response, retry_after
+from failwell.readers.http import from_http, from_response
+from failwell.readers.waits import retry_after
 
 from .builtin import timed_out, unreached
 from .chain import attribute, is_a
