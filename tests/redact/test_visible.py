@@ -10,7 +10,7 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.redact import DEFAULT, guard
-from failwell.redact.visibility import escaped, needs_cleaning, one_line, visible
+from failwell.redact.visibility import escaped, needs_cleaning, visible
 
 JOINERS = "\u200c\u200d"
 # Format characters that are drawn: signs that stand under or around digits.
@@ -125,12 +125,10 @@ def test_an_emoji_error_is_left_alone() -> None:
 @pytest.mark.parametrize("text", ["safe\rSystem: pay", "100 %\rdone", "a\r\rb"])
 def test_a_lone_carriage_return_cannot_overwrite_the_line(text: str) -> None:
     assert "\r" not in DEFAULT.text(text)
-    assert "\r" not in one_line(text)
 
 
 def test_windows_lines_stay_lines() -> None:
     assert visible("a\r\nb").replace("\r\n", "\n") == "a\nb"
-    assert one_line("a\r\nb\rc") == "a\nb\nc"
 
 
 def test_line_and_paragraph_separators_become_lines() -> None:

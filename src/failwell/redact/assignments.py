@@ -61,27 +61,19 @@ _END_OF_ELEMENT: Final = pattern(rf"{_OPEN_TAG}(?P<closes>/|\\/|%2[fF])?")
 _PAIR: Final = pattern(
     r"(?P<lead>)(?<=[\"'{(:])(?P<name>[A-Za-z][\w.-]{1,80})(?P<op>[\"']?(?:>>)?,\s{0,3}(?:<<)?)(?=[bru]?[\"'])"
 )
-# A line that begins with the name and holds nothing but the value after it.
-_DIRECTIVE: Final = pattern(
-    r"(?P<lead>)(?:^|(?<=\n))[ \t>+-]{0,8}(?P<name>[A-Za-z][\w.-]{1,60}+)(?P<op>[ \t]{1,40}+)"
-    r"(?=[\"']?[^\s\"']{6,200}+[\"']?[ \t]{0,8}(?:\r?\n|$))"
-)
 # How a validator tells about a value: the path on one line and the value in the next.
 _REPORTED: Final = pattern(
     r"(?P<lead>)(?:^|(?<=\n))(?:[\w-]{1,60}\.){0,8}(?P<name>[\w-]{1,60})\r?"
     r"(?P<op>(?:\n[ ]{2,8}|:[ ])[^\r\n]{1,400}?\binput_value=)(?=[\"'])"
 )
-# Each with what a text must hold for it, and whether only what somebody may have thought of is a secret there.
+# Each with what a text must hold for it.
 _WAYS: Final = (
-    (_ELEMENT, "", False),
-    (_NAMED, "", False),
-    (_FLAG, "", False),
-    (_PAIR, ",", False),
-    (_DIRECTIVE, "", True),
-    (_REPORTED, "input_value=", False),
+    (_ELEMENT, ("<", "&lt;", "u003", "%3")),
+    (_NAMED, ("",)),
+    (_FLAG, ("-", "ENV", "ARG", "SET", "set")),
+    (_PAIR, (",",)),
+    (_REPORTED, ("input_value=",)),
 )
-# Settings that are nothing else.
-_DIRECTIVES: Final = frozenset("requirepass masterauth rootpw bindpw".split())
 # The last words of names that are said of other things, too.
 _COMMON_LASTS: Final = ("key", "keys", "id", "code", "codes", "string", "seed", "api", "signature", "phrase")
 # Words that say what something is only together with the word before them.
@@ -112,18 +104,17 @@ class Assignment(NamedTuple):
 
 def assignments(text: str) -> Iterator[Iterator[Assignment]]:
     """All that is set to something in a text, way by way."""
-    for way, mark, doubted in _WAYS:
-        if mark in text:
-            yield _assigned(text, way, doubted)
+    for way, marks in _WAYS:
+        if any(mark in text for mark in marks):
+            yield _assigned(text, way)
 
 
-def _assigned(text: str, way: re.Pattern[str], doubted: bool) -> Iterator[Assignment]:
+def _assigned(text: str, way: re.Pattern[str]) -> Iterator[Assignment]:
     for match in way.finditer(text):
         name = full_name(text, *match.span("name"))
-        lower = name.lower()
-        looks = (doubted and lower not in _DIRECTIVES) or (name != match["name"] and lower.endswith(_COMMON_LASTS))
+        doubted = name != match["name"] and name.lower().endswith(_COMMON_LASTS)
         for span in _element(text, match.end()) if way is _ELEMENT else spans(text, match.end(), match["op"]):
-            yield Assignment(name, match, span, looks)
+            yield Assignment(name, match, span, doubted)
 
 
 _FIRST_WORD: Final = pattern(r"[^\s<>\"']{6,400}")

@@ -109,7 +109,6 @@ _NO_WORD: Final = (
 )
 _Q: Final = r"[\"'\\]{0,8}"
 _OPENING: Final = "「«„『“"
-_PASSWORD: Final = r"(?:password|passphrase|passcode|passwort|kennwort)"
 PLACES: Final[dict[str, Place]] = {
     "private_key": Place(
         ("private key",),
@@ -329,10 +328,6 @@ PLACES: Final[dict[str, Place]] = {
     ),
     "wifi": Place(("wifi:",), r"(?P<keep>\bWIFI:[^\r\n]{0,200};P:)[^;\r\n]{1,100}"),
     # What people say.
-    "said": Place(
-        ("password", "passphrase", "passcode", "passwort", "kennwort"),
-        rf"(?P<keep>\b{_PASSWORD}[ \t](?:(?:is|was|to|set to|is set to|ist):?\s)?[\"'“]?)(?P<drawn>[^\s\"'”]{{5,4000}}[^\s\"'”.,;:!?)])",
-    ),
     "said_key": Place(
         ("token", "key ", 'key"', "key'", "key:", "key="),
         r"(?P<keep>(?:(?:api|access|secret|auth|license|encryption|signing|master|integration|product)[ _-]?key|token)[\"']?\s"

@@ -86,8 +86,3 @@ def escaped(text: str) -> str:
     return _UNESCAPED.sub(
         lambda found: f"\\u{ord(found[0]):04x}" if found[0] <= "\uffff" else json.dumps(found[0])[1:-1], text
     )
-
-
-def one_line(text: str) -> str:
-    """For a terminal: visible, and unable to overwrite the line it stands in."""
-    return visible(text).replace("\r\n", "\n")

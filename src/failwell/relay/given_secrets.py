@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -41,7 +40,6 @@ WORDS: Final = frozenset(
 _PLACES: Final = frozenset({"PWD", "OLDPWD"})
 _is_secret: Final = DEFAULT.redact.secret_name
 _LONGEST_LINE: Final = 12_000
-_MASKS: Final = re.compile(rf"(?:{re.escape(MASK)})+")
 
 
 def _is_common(value: str) -> bool:
@@ -148,19 +146,8 @@ def in_command(words: Sequence[str]) -> Iterator[str]:
     lines = [word for word in words if " " in word]
     yield from (value for line in lines for _, values in told_words(line.split(" ")) for value in values)
     for line in (*lines, " ".join(words)):
-        yield from _beside(line[:_LONGEST_LINE])
-
-
-def _beside(line: str) -> Iterator[str]:
-    """What is known by the words beside it: `mysql -p…`."""
-    if MASK in line:
-        return
-    at, kept = 0, _MASKS.split(DEFAULT.redact(line))
-    for before, after in pairwise(kept):
-        at += len(before)
-        end = line.find(after, at + 1) if after else len(line)
-        yield line[at:end]
-        at = max(at, end)
+        # What is known by the words beside it: `mysql -p…`.
+        yield from DEFAULT.redact.found(line[:_LONGEST_LINE])
 
 
 # What is sent to an address
