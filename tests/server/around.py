@@ -622,7 +622,7 @@ UNDONE = {"effect": "unknown", "code": "INTERNAL_ERROR"}
 MAYBE = "failed part-way ("
 UNFIT = {"effect": "unknown", "code": "INTERNAL_ERROR", "done": 1}
 EVERYWHERE = (
-    Scene("the SDK cannot write what a tool sends", notifying, PAID, told=SHOWS, **UNFIT),
+    Scene("the SDK cannot write what a tool sends", notifying, PAID, told=SHOWS and GENERATION == 1, **UNFIT),
     Scene("a decorator rejects what the tool returned", checking_itself, PAID, told=SHOWS, **UNFIT),
     Scene(
         "a class beside Exception",
