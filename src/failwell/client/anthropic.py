@@ -54,18 +54,15 @@ def tool_result_block(
         result = result.get("result", result)
     blocks = result.get("content") if isinstance(result, Mapping) else None
     sent = [_as_json(each) for each in blocks] if isinstance(blocks, (list, tuple)) else None
-    is_error = False
     if found := failure(outcome):
         listed = {name: each for each in tools if (name := Traits.of(each).name)}
         known = listed.get(tool, tool) if isinstance(tool, str) else tool
         told = Bridge(policy, tools=listed).settle(found, known, arguments)
         rest = [_block(each) for each in told.other_blocks(sent or ()).blocks]
-        if is_error := told.is_error:
+        if told.is_error:
             # An error may have nothing but texts.
-            rest = [
-                each if each["type"] == "text" else _text(f"(The server also sent: {each['type']}, not shown.)")
-                for each in rest
-            ]
+            others = "(The server also sent: {}, not shown.)".format
+            rest = [each if each["type"] == "text" else _text(others(each["type"])) for each in rest]
         content = [_text(told.text), *rest]
     elif sent is None:
         content = [] if result is None else [_text(result)]
@@ -75,7 +72,7 @@ def tool_result_block(
         content = [_block(each) for each in sent]
     # The API refuses a text that is empty.
     block["content"] = [each for each in content if each != _text("")]
-    if is_error:
+    if found is not None and told.is_error:
         block["is_error"] = True
     return block
 
@@ -109,10 +106,8 @@ def _block(block: Any) -> Content:
 
 
 def _text(value: object) -> Content:
-    return {
-        "type": "text",
-        "text": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str),
-    }
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return {"type": "text", "text": text}
 
 
 __all__ = ["tool_result_block"]

@@ -31,7 +31,7 @@ from failwell.model import (
     marking,
 )
 from failwell.observe import Events
-from failwell.readers import read, refusal
+from failwell.readers import chain, read, refusal
 from failwell.recovery import Ending, Engine, KeyForgotten, Tools, Watch, explained, has_escaped
 from failwell.redact import DEFAULT, masked
 
@@ -311,7 +311,7 @@ class BridgedCall:
                     if passes(failed):
                         run.let_go()
                         raise
-                    if failed is not exc:
+                    if all(each is not failed for each in chain(exc)):
                         failed.__cause__ = exc
                     wait = self._next(failed, transport)
                 except BaseException:

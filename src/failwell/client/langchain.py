@@ -103,11 +103,9 @@ class _Recovering(BaseTool):
             return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
         call_id = options.get("tool_call_id")
         # Without an id nobody called it as a model does, and there is no message to mark.
-        return (
-            told.text
-            if call_id is None
-            else ToolMessage(told.text, name=self.name, tool_call_id=call_id, status=status)
-        )
+        if call_id is None:
+            return told.text
+        return ToolMessage(told.text, name=self.name, tool_call_id=call_id, status=status)
 
 
 def _answer(result: Any) -> object:

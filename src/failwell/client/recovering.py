@@ -300,7 +300,9 @@ class Recovering:
         result: Any = None
         outcome: Outcome | None = None
         while True:
-            refusal = _unsendable(report.arguments) or _unsendable({"name": report.tool, **run.key.meta}, is_meta=True)
+            refusal = _unsendable(report.arguments)
+            if refusal is None and (run.key.meta or not report.tool.isascii()):
+                refusal = _unsendable({"name": report.tool, **run.key.meta}, is_meta=True)
             refusal = refusal or run.refusal(self._listing.tools)
             if refusal is not None and await self._confirms(call, refusal):
                 refusal = run.refusal(self._listing.tools)
@@ -506,6 +508,8 @@ def _left(call: _Call) -> float:
 
 def _unsendable(values: Mapping[Any, Any], *, is_meta: bool = False) -> ToolError | None:
     """Why a part of a call cannot be sent. A model can write half a character, and that would end all calls."""
+    if all(type(name) is str and type(value) is str and (name + value).isascii() for name, value in values.items()):
+        return None
     try:
         # What JSON does not know is the SDK's to write.
         json.dumps(values, ensure_ascii=False, default=lambda value: None).encode()
