@@ -22,8 +22,6 @@ from typing import Any, Final, NamedTuple
 from failwell.model import LONGEST, NOUNS, READS, WRITES, Action, Traits, nature_of_name, pattern, singular, words_of
 from failwell.schema import fits, properties_of
 
-__all__ = ["Checks", "find_check"]
-
 _MOST: Final = 20_000
 _MOST_KEPT: Final = 1_000
 _MOST_ARGUMENTS: Final = 100
@@ -84,23 +82,17 @@ class _Call:
     """That of its own tool: the arguments have passed it."""
 
 
-def find_check(
-    tool: str, arguments: Mapping[str, Any], tools: Iterable[Any], *, trusted: bool = True, reads: Sequence[str] = ()
-) -> Action | None:
-    """A call of a tool that only reads and that tells whether this call was done.
+class Checks:
+    """Finds a call of a tool that only reads and that tells whether a call was done. One for all calls of one server:
+    its tools are read once, as long as they stay the same.
 
-    tools: as MCP lists them, objects of an SDK or JSON. trusted: whether their `readOnlyHint` counts.
-    reads: patterns (`get_*`) for the names of tools that only read, by the user's word.
+    trusted: whether the `readOnlyHint` of tools counts. reads: patterns (`get_*`) for the names of tools that only
+    read, by the user's word.
 
     >>> listed = [{"name": "get_order", "inputSchema": {"properties": {"id": {}}, "required": ["id"]}}]
-    >>> find_check("cancel_order", {"id": 7, "reason": "late"}, listed)
+    >>> Checks().find("cancel_order", {"id": 7, "reason": "late"}, listed)
     Action(tool='get_order', description=None, arguments={'id': 7})
     """
-    return Checks(trusted=trusted, reads=reads).find(tool, arguments, tools)
-
-
-class Checks:
-    """The same for all calls of one server: its tools are read once, as long as they stay the same."""
 
     def __init__(self, *, trusted: bool = True, reads: Sequence[str] = ()) -> None:
         globs = [reads] if isinstance(reads, str) else [glob for glob in reads if isinstance(glob, str)]
@@ -111,7 +103,7 @@ class Checks:
         self._known: dict[str, tuple[_Name, list[_Tool]]] = {}
 
     def find(self, tool: str, arguments: Mapping[str, Any], tools: Iterable[Any]) -> Action | None:
-        """The call that tells of this one, among these tools."""
+        """The call that tells of this one, among these tools: as MCP lists them, objects of an SDK or JSON."""
         if not isinstance(tool, str) or not 0 < len(tool) <= LONGEST:
             return None
         found: list[Any] = []

@@ -6,16 +6,30 @@ of the kinds and all of the retries, most of the others as internal and unsure.
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from unseen import ERRORS, GROUPS, SUCCESSES, result
+from mcp_types import CallToolResult, TextContent
 
 import failwell as fw
 from failwell import read
 from failwell.model import Kind
 from failwell.readers import from_text
 from failwell.readers.failure_reader import _is_fine
+
+ROWS: Final[list[dict[str, Any]]] = [
+    json.loads(line) for line in (Path(__file__).parent / "texts_unseen.jsonl").read_text(encoding="utf-8").splitlines()
+]
+ERRORS: Final = [row for row in ROWS if row["is_error"]]
+SUCCESSES: Final = [row for row in ROWS if not row["is_error"]]
+GROUPS: Final = tuple(dict.fromkeys(row["group"] for row in ROWS))
+
+
+def result(text: str, *, is_error: bool) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=is_error)
+
 
 REFUSALS = (Kind.VALIDATION, Kind.PERMISSION, Kind.NOT_FOUND)
 
