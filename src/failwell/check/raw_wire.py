@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol
 
 from failwell.relay import Lines, TooLong, processes
@@ -189,26 +189,24 @@ class StdioTransport:
         if not line.strip():
             return None
         message = loads(line)
-        batch = message if isinstance(message, list) else [message]
-        if not all(isinstance(each, dict) for each in batch) or not batch:
+        if not isinstance(message, dict):
             if len(self.noise) < _MOST_NOISE:
                 self.noise.append(line[:300].decode("utf-8", "replace").rstrip())
             return None
-        for each in batch:
-            if "method" in each:
-                self._answer(each)
-                continue
-            key = json.dumps(each.get("id"), default=str)
-            if key in self._answered and each.get("id") is not None:
-                self.twice.append(each.get("id"))
-            self._answered.append(key)
-            raw = line[:_KEPT].decode("utf-8", "replace").rstrip("\n")
-            seconds = time.monotonic() - started
-            is_own = key == json.dumps(id, default=str) or (loose and each.get("id") is None)
-            # Nobody else can be meant by an id that nobody asked with.
-            if is_own or (not loose and key not in self._asked):
-                return Reply("answered", each, raw, len(line), seconds, strange=not is_own)
-            self._late[key] = Reply("answered", each, raw, len(line), seconds)
+        if "method" in message:
+            self._answer(message)
+            return None
+        key = json.dumps(message.get("id"), default=str)
+        if key in self._answered and message.get("id") is not None:
+            self.twice.append(message.get("id"))
+        self._answered.append(key)
+        raw = line[:_KEPT].decode("utf-8", "replace").rstrip("\n")
+        is_own = key == json.dumps(id, default=str) or (loose and message.get("id") is None)
+        reply = Reply("answered", message, raw, len(line), time.monotonic() - started, strange=not is_own)
+        # Nobody else can be meant by an id that nobody asked with.
+        if is_own or (not loose and key not in self._asked):
+            return reply
+        self._late[key] = replace(reply, strange=False)
         return None
 
     def late(self, id: Any) -> Reply | None:
