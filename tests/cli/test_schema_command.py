@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import commands
-from failwell.formats.json_schema import SCHEMAS, schema
+from failwell.formats.table import SCHEMAS, schema
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:

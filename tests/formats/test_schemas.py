@@ -16,7 +16,7 @@ from test_contract_examples_jsonrpc import EXAMPLES
 import failwell as fw
 from failwell.formats import FORMATS, META_KEY, to_wire
 from failwell.formats.envelope import success
-from failwell.formats.json_schema import SCHEMAS, schema
+from failwell.formats.table import SCHEMAS, schema
 from failwell.model import UNWRITTEN, Action, Effect, FieldError, Kind, Option, Patch, Severity, Strategy
 from failwell.model.fields import Fields
 from recorded import one, vectors

@@ -9,7 +9,7 @@ import pytest
 
 import failwell as fw
 from failwell.formats.wire import FIX_FIELDS
-from failwell.formats.xml_writer import escape, escape_attribute
+from failwell.formats.xml import escape, escape_attribute
 from failwell.model import Action, FieldError
 from recorded import cases
 

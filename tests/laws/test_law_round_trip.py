@@ -283,7 +283,7 @@ KNOWN: list[tuple[fw.ToolError, dict[str, tuple[str, ...]]]] = [
     (fw.Transient("Later."), {"typed": ("code",), "v1": ("code",), "xml": (), "envelope": ("code",), "jsonrpc": ()}),
     (
         fw.Invalid("Bad.", fields=[{"path": ["a"], "message": "is wrong", "sent": 1, "expected": "a text"}]),
-        {"typed": ("code", "fields"), "v1": ("code", "fields"), "xml": ("message",), "jsonrpc": ("fields",)},
+        {"typed": ("code", "fields"), "v1": ("code", "fields"), "xml": ("message",), "jsonrpc": ()},
     ),
     (fw.ToolError("m", code="SERVER_ERROR", http_status=502, details={"a": [1, None]}), {"v1": ()}),
     (fw.ToolError("m", code="PLAN_EXPIRED", details={"plan_id": "p"}, next_steps=["Plan again."]), {"jsonrpc": ()}),

@@ -184,3 +184,4 @@ def test_the_workflow_profile_says_its_mode_in_every_answer(servers: Servers, ki
     for answer in answers:
         meta = envelope(answer)["meta"]
         assert (meta["mode"], meta["approval_mode"]) == ("composer", True)
+        assert set(meta) == {"tool_version", "elapsed_ms", "mode", "approval_mode"}

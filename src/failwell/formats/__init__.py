@@ -9,7 +9,6 @@ from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse, words_in
 from .doubt import next_step
 from .envelope import MODES, build_meta, success
-from .json_schema import SCHEMAS, schema
 from .jsonrpc import MODERN_ERA, is_structured
 from .next_call import mends_all
 from .results import (
@@ -23,7 +22,7 @@ from .results import (
     to_wire,
     unplaced_details,
 )
-from .table import FORMATS
+from .table import FORMATS, SCHEMAS, schema
 from .text import next_action, reasons, usual_action, wait_step
 from .wire import OBJECT, Format, Outcome, is_number, pretty, read_json, whole
 

@@ -45,7 +45,7 @@ from .wire import (
     stow_in,
     whole,
 )
-from .xml_reader import path_from
+from .xml import path_from
 
 MODERN_ERA: Final = "2026-07-28"
 ERA: Final = re.compile(r"\d{4}-\d\d-\d\d")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 from failwell.model import MAX_ITEMS, FieldError, Json, Kind, Path, ToolError, compact
 
@@ -22,7 +23,7 @@ _RENAMED: Final = frozenset({"failwell", "message", "title", "http_status", "fie
 def dump(error: ToolError) -> dict[str, Json]:
     data = error.to_dict(provenance=False)
     wire: dict[str, Json] = {
-        "type": TYPE_PREFIX + _quoted(error.code) if error.code else "about:blank",
+        "type": TYPE_PREFIX + quote(error.code, safe="") if error.code else "about:blank",
         "title": error.title,
     }
     if error.http_status is not None:
@@ -44,24 +45,7 @@ def _error(problem: dict[str, Json]) -> dict[str, Json]:
 
 
 def _escape(part: str | int) -> str:
-    return _quoted(str(part).replace("~", "~0").replace("/", "~1"), safe="~")
-
-
-def _quoted(text: str, safe: str = "") -> str:
-    # Imported when a character needs it: it is slow to load, and most codes and names are plain.
-    if text.isascii() and text.replace("_", "").replace("~", "").isalnum():
-        return text
-    from urllib.parse import quote
-
-    return quote(text, safe=safe)
-
-
-def _unquoted(text: str) -> str:
-    if "%" not in text:
-        return text
-    from urllib.parse import unquote
-
-    return unquote(text, errors="replace")
+    return quote(str(part).replace("~", "~0").replace("/", "~1"), safe="~")
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
@@ -140,7 +124,7 @@ def _code(kind: object) -> str | None:
     if not isinstance(kind, str) or kind in ("", "about:blank"):
         return None
     if kind.startswith(TYPE_PREFIX):
-        return _unquoted(kind.removeprefix(TYPE_PREFIX))
+        return unquote(kind.removeprefix(TYPE_PREFIX))
     return kind.rstrip("/").rpartition("/")[2].rpartition("#")[2].rpartition(":")[2] or None
 
 
@@ -161,7 +145,7 @@ def _path(pointer: str) -> Path:
     parents, _, name = pointer.rpartition("/")
     if parents == "#" and name.isidentifier():
         return (name,)
-    return tuple([_step(_unquoted(part)) for part in pointer.lstrip("#").split("/")[1:]])
+    return tuple([_step(unquote(part)) for part in pointer.lstrip("#").split("/")[1:]])
 
 
 def _step(part: str) -> str | int:

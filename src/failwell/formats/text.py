@@ -31,7 +31,7 @@ from .doubt import doubt, next_step, stands_alone
 from .next_call import changed, mends_all, next_call
 from .wire import FIX_FIELDS, Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
-from .xml_writer import ROUTING, missing_field
+from .xml import ROUTING, missing_field
 
 _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: "Ask the user: something has to be changed first.",

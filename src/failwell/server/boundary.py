@@ -447,8 +447,9 @@ class Boundary:
     def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
         name, call.counted = call.tool, UNKNOWN
-        error = identified(unknown_tool(name, list(names)))
+        error = unknown_tool(name, list(names))
         if self.renderer.is_protocol(error) and self.renderer.form != jsonrpc.FORMAT.name:
+            error = identified(error)
             left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
             failed = self.reader.failed(error, Facts(name), error, call.arguments)
             self.write_down(failed, call.request_id, number=left.error.code)
