@@ -36,7 +36,7 @@ def run(options: Namespace) -> int:
     relay, path = adoption.relay_command(), Path(options.file)
     try:
         if options.undo:
-            return _undone(path)
+            return _undo(path)
         made = adoption.write(path, relay) if options.write else adoption.adopted(adoption.text_of(path), relay)
     except config.NoServer as problem:
         raise Stop(str(problem)) from None
@@ -54,7 +54,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _undone(path: Path) -> int:
+def _undo(path: Path) -> int:
     if not path.exists():
         raise Stop(f"there is no file {path}")
     if (backup := adoption.backup_of(path)) is None:

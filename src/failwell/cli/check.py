@@ -105,8 +105,8 @@ def run(options: Namespace) -> int:
         return _send(target, options)
     with stop_on(NoReport):
         baseline = None if options.baseline is None else load_report(options.baseline)
-    report = _checked(target, _options(options))
-    wrapped = _checked(_wrapped(target), _options(options)) if options.wrapped else None
+    report = _run_check(target, _options(options))
+    wrapped = _run_check(_behind_wrap(target), _options(options)) if options.wrapped else None
     _show(report, wrapped, options)
     return _verdict(report, baseline, options)
 
@@ -144,8 +144,8 @@ def _verdict(report: CheckReport, baseline: Mapping[str, Any] | None, options: N
             print(f"failwell: {len(new)} findings that {options.baseline} does not have", file=sys.stderr)
             code = 1
     if options.min_score is not None and report.score < options.min_score:
-        told = f"the score is {report.score}" if report.is_graded else "there was nothing to grade"
-        print(f"failwell: {told}, below {options.min_score}", file=sys.stderr)
+        words = f"the score is {report.score}" if report.is_graded else "there was nothing to grade"
+        print(f"failwell: {words}, below {options.min_score}", file=sys.stderr)
         code = 1
     return code
 
@@ -162,7 +162,7 @@ def _compare(options: Namespace) -> int:
     return 0
 
 
-def _checked(target: CheckTarget, options: CheckOptions) -> CheckReport:
+def _run_check(target: CheckTarget, options: CheckOptions) -> CheckReport:
     from failwell.check import check
 
     with interruptible():
@@ -185,8 +185,8 @@ def _send(target: CheckTarget, options: Namespace) -> int:
     from failwell.check import send
 
     with interruptible():
-        told = send(target, options.send, None if options.era == "auto" else options.era, _waits(options))
-    print(told)
+        answer = send(target, options.send, None if options.era == "auto" else options.era, _waits(options))
+    print(answer)
     return 0
 
 
@@ -224,7 +224,7 @@ def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
 
     env = dict(_variable(each) for each in options.env)
     if options.config is not None:
-        return _configured(options, env)
+        return _target_of_config(options, env)
     command = options.after
     if not command and options.target is None:
         command = settings.get("command") or []
@@ -241,7 +241,7 @@ def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
     return CheckTarget(url=options.target, headers=dict(map(header_of, options.header)))
 
 
-def _configured(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
+def _target_of_config(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
     from failwell.check import CheckTarget
     from failwell.relay import config
 
@@ -259,7 +259,7 @@ def _configured(options: Namespace, env: Mapping[str, str]) -> CheckTarget:
     return CheckTarget(found.command, env={**own, **env}, cwd=options.cwd or found.cwd)
 
 
-def _wrapped(target: CheckTarget) -> CheckTarget:
+def _behind_wrap(target: CheckTarget) -> CheckTarget:
     from dataclasses import replace
 
     if target.url is not None:

@@ -56,21 +56,15 @@ def run(options: Namespace) -> int:
     return 0
 
 
+_FIELDS = (
+    "catalog", "name", "title", "kind", "category", "retryable", "strategy", "effect", "http_status", "number",
+    "description",
+)  # fmt: skip
+
+
 def _row(code: Code) -> dict[str, Any]:
-    row = {
-        "catalog": code.catalog,
-        "code": code.name,
-        "title": code.title,
-        "kind": code.kind.value,
-        "category": code.category,
-        "retryable": code.retryable,
-        "strategy": code.strategy.value,
-        "effect": code.effect.value if code.effect else None,
-        "http_status": code.http_status,
-        "number": code.number,
-        "description": code.description,
-    }
-    return {name: value for name, value in row.items() if value is not None}
+    row = {"code" if name == "name" else name: getattr(code, name) for name in _FIELDS}
+    return {name: getattr(value, "value", value) for name, value in row.items() if value is not None}
 
 
 def _catalog(name: str) -> type[Catalog]:

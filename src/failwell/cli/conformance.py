@@ -78,13 +78,9 @@ def _list(vectors: list[conformance.Vector], as_json: bool) -> int:
     if as_json:
         print_json(rows)
     else:
-        print_table(
-            ("format", *_OPERATIONS, "all"),
-            [
-                (level, *(str(row.get(name, 0)) for name in _OPERATIONS), str(sum(row.values())))
-                for level, row in rows.items()
-            ],
-        )
+        shown = [[*(row.get(name, 0) for name in _OPERATIONS), sum(row.values())] for row in rows.values()]
+        table = [(level, *map(str, row)) for level, row in zip(rows, shown, strict=True)]
+        print_table(("format", *_OPERATIONS, "all"), table)
     return 0
 
 
@@ -101,17 +97,14 @@ def _show(report: conformance.ConformanceReport) -> None:
         failures = [failure for failure in report.failures if failure.vector.format == level]
         for failure in failures[:_SHOWN_FAILURES]:
             out.print(Text(f"  {failure.vector.id}", style="red"))
-            for line in _lines(failure):
+            for line in failure.differences[:_SHOWN_LINES]:
                 out.print(Text(f"    {line}"))
+            if len(failure.differences) > _SHOWN_LINES:
+                out.print(Text(f"    and {len(failure.differences) - _SHOWN_LINES} more"))
         if len(failures) > _SHOWN_FAILURES:
             out.print(Text(f"  and {len(failures) - _SHOWN_FAILURES} more; --json shows all", style="dim"))
     claims = [level for level, tally in report.levels.items() if tally.claim]
     out.print(Text(f"conforms: {', '.join(claims) or 'nothing in full'}", style="bold"))
-
-
-def _lines(failure: conformance.Mismatch) -> list[str]:
-    lines = failure.differences
-    return lines if len(lines) <= _SHOWN_LINES else [*lines[:_SHOWN_LINES], f"and {len(lines) - _SHOWN_LINES} more"]
 
 
 def _as_json(command: list[str], report: conformance.ConformanceReport) -> dict[str, Any]:
@@ -121,12 +114,7 @@ def _as_json(command: list[str], report: conformance.ConformanceReport) -> dict[
         "problem": report.problem,
         "conforms": [level for level, tally in report.levels.items() if tally.claim],
         "formats": {
-            level: {
-                "passed": tally.passed,
-                "failed": tally.failed,
-                "unsupported": tally.unsupported,
-                "not_run": tally.not_run,
-            }
+            level: {name: getattr(tally, name) for name in ("passed", "failed", "unsupported", "not_run")}
             for level, tally in report.levels.items()
         },
         "failures": [{"id": failure.vector.id, "differences": failure.differences} for failure in report.failures],

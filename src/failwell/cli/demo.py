@@ -217,22 +217,22 @@ async def try_call(shop: Shop, obstacle: Obstacle, trial: Trial, unlock: Callabl
             return
         trial.read.append(text if text not in trial.read else "the same")
         decision = decide(error, tool=Traits.of(shop.tools[obstacle.tool]))
-        again = written(obstacle.tool, arguments)
+        again = format_call(obstacle.tool, arguments)
         if decision.next is Next.FIX and decision.patch:
             arguments = apply_patch(arguments, decision.patch)
-            trial.did.append(f"calls {written(obstacle.tool, arguments)}")
+            trial.did.append(f"calls {format_call(obstacle.tool, arguments)}")
         elif decision.next is Next.RETRY:
             trial.did.append(f"waits, calls {again} again")
             await anyio.sleep(min(decision.delay or 0, LONGEST_WAIT))
             unlock()
         elif decision.calls:
-            named = filled(shop, decision.calls[0])
+            named = fill_in(shop, decision.calls[0])
             seen, problem = await call(shop, named.tool, dict(named.arguments or {}))
             if decision.next is Next.VERIFY:
                 trial.through = problem is None
-                trial.did.append(f"calls {written(named.tool, named.arguments)}, reads {seen!r}, and knows")
+                trial.did.append(f"calls {format_call(named.tool, named.arguments)}, reads {seen!r}, and knows")
                 return
-            trial.did.append(f"calls {written(named.tool, named.arguments)}, then {again}")
+            trial.did.append(f"calls {format_call(named.tool, named.arguments)}, then {again}")
         elif attempt == 0:
             trial.did.append(f"calls {again} once more")
         else:
@@ -250,12 +250,12 @@ async def call(shop: Shop, tool: str, arguments: dict[str, Any]) -> tuple[str, T
     return result.content[0].text if result.content else "", error if isinstance(error, ToolError) else None  # type: ignore[union-attr]
 
 
-def filled(shop: Shop, action: Action) -> Action:
+def fill_in(shop: Shop, action: Action) -> Action:
     """A call that the agent was sent to, with what it knows by itself."""
     wanted = shop.tools[action.tool].input_schema["properties"]
     known = {name: value for name, value in KNOWN.items() if name in wanted}
     return Action(action.tool, arguments={**known, **(action.arguments or {})})
 
 
-def written(tool: str, arguments: Any) -> str:
+def format_call(tool: str, arguments: Any) -> str:
     return f"{tool} {json.dumps(arguments)}"

@@ -54,7 +54,7 @@ def register(commands: Commands) -> None:
 def run(options: Namespace) -> int:
     from failwell.manifest import markdown, problems
 
-    manifest = _made(options)
+    manifest = _build(options)
     if options.profile is not None:
         manifest = manifest.profile(options.profile)
         if not manifest.tools:
@@ -63,7 +63,7 @@ def run(options: Namespace) -> int:
     for note in (*manifest.notes, *wrong):
         print(f"failwell: {note}", file=sys.stderr)
     if options.check is not None:
-        return _checked(options.check, manifest) or (1 if wrong else 0)
+        return _compare_with(options.check, manifest) or (1 if wrong else 0)
     text = markdown(manifest) if options.markdown else manifest.to_json()
     write_file(options.write or "-", text)
     if options.write is not None:
@@ -71,7 +71,7 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _checked(path: str, manifest: Manifest) -> int:
+def _compare_with(path: str, manifest: Manifest) -> int:
     from failwell.manifest import differences
 
     if not Path(path).exists():
@@ -85,7 +85,7 @@ def _checked(path: str, manifest: Manifest) -> int:
     return 1 if lines else 0
 
 
-def _made(options: Namespace) -> Manifest:
+def _build(options: Namespace) -> Manifest:
     command = options.after
     if bool(options.target) is bool(command):
         raise Stop("name a target: pkg.mod:server, an example, a URL, or a command after --")

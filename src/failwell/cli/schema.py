@@ -32,9 +32,13 @@ def register(commands: Commands) -> None:
 
 def run(options: Namespace) -> int:
     if options.name is None:
-        rows = [(name, _language(name), _contract(name)) for name in SCHEMAS]
-        more = [(name, "JSON Schema", what) for name, (_, _, what) in _OTHERS.items()]
-        print_table(("format", "schema", "contract"), [*rows, *more])
+        formats = [FORMATS[name] for name in SCHEMAS]
+        rows = [
+            (each.name, "RELAX NG" if each.schema.endswith(".rng") else "JSON Schema", each.contract)
+            for each in formats
+        ]
+        rows += [(name, "JSON Schema", what) for name, (_, _, what) in _OTHERS.items()]
+        print_table(("format", "schema", "contract"), rows)
     elif options.name in _OTHERS:
         package, file, _ = _OTHERS[options.name]
         sys.stdout.write(files(package).joinpath(file).read_text(encoding="utf-8"))
@@ -50,11 +54,3 @@ _OTHERS: Final = {
     "manifest": ("failwell.manifest", "manifest.schema.json", "003, tool manifest"),
     "check": ("failwell.check", "report.schema.json", "the report of failwell check --json"),
 }
-
-
-def _language(name: str) -> str:
-    return "RELAX NG" if FORMATS[name].schema.endswith(".rng") else "JSON Schema"
-
-
-def _contract(name: str) -> str:
-    return FORMATS[name].contract
