@@ -5,8 +5,9 @@ The result is a label, for counters and for reads that are made again. No word d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from re import IGNORECASE
+from http import HTTPStatus
 from typing import Final, NamedTuple
 
 from failwell.model import Kind, Strategy, ToolError, find, pattern, positive
@@ -38,7 +39,7 @@ _DELAY: Final = pattern(
     r"(?:retry[- _]?after|(?:try again|another (?:go|try)) (?:in|after)|retry (?:in|after)|wait(?: for)?|available in"
     r"|resets? in)['\"]?[:=]?\s?(?:at least |about |another )?(\d{1,7}(?:\.\d{1,6})?)\s?"
     r"(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|h)?\b",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 _UNITS: Final = {"ms": 0.001, "mil": 0.001, "m": 60, "h": 3600, "s": 1}
 
@@ -128,14 +129,14 @@ class Unwrapped(NamedTuple):
 
 
 _MOST_PREFIXES: Final = 8
-_IN_BRACKETS: Final = pattern(r"\[(-?\d{1,6})\]\s{1,3}|mcp error (-?\d{1,6}):\s{0,3}", IGNORECASE)
+_IN_BRACKETS: Final = pattern(r"\[(-?\d{1,6})\]\s{1,3}|mcp error (-?\d{1,6}):\s{0,3}", re.IGNORECASE)
 _TOOL: Final = pattern(
     r"error (?:executing|calling|running|invoking) tool:? ['\"`]?([\w./:-]{1,100}?)['\"`]?(?::\s{1,3}|[.!]?$)"
     r"|tool execution failed:\s{1,3}|tool (?:call )?(?:error|failed):\s{1,3}|(?:tool|mcp)error:\s{1,3}",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 _MARK: Final = r"[\s#>*_❌✖✗⚠️🚫🛑⛔❗️-]{0,12}"
-_ERROR: Final = pattern(rf"{_MARK}error\b[*_]{{0,3}}\s?(?::[*_]{{0,3}}\s{{0,3}}|\n{{1,3}}|$)", IGNORECASE)
+_ERROR: Final = pattern(rf"{_MARK}error\b[*_]{{0,3}}\s?(?::[*_]{{0,3}}\s{{0,3}}|\n{{1,3}}|$)", re.IGNORECASE)
 
 
 def unwrap(text: str) -> Unwrapped:
@@ -226,11 +227,11 @@ def _delay(text: str) -> float | int | None:
     return positive(float(found[1]) * next(length for name, length in _UNITS.items() if unit.startswith(name)))
 
 
-_PHRASES: Final = (
-    "Bad Request|Unauthorized|Payment Required|Forbidden|Not Found|Method Not Allowed|Not Acceptable|Request Timeout"
-    "|Conflict|Gone|Precondition Failed|(?:Payload|Content|Request Entity) Too Large|Unsupported Media Type"
-    "|Unprocessable (?:Entity|Content)|Locked|Too Early|Too Many Requests|Internal Server Error|Not Implemented"
-    "|Bad Gateway|Service Unavailable|Gateway Time-?out|Client Error|Server Error"
+_PHRASES: Final = "|".join(
+    [
+        *(re.escape(status.phrase) for status in HTTPStatus if status >= 400),
+        *("(?:Payload|Content) Too Large", "Unprocessable Content", "Gateway Time-out", "Client Error", "Server Error"),
+    ]
 )
 # Those that services use. Other numbers of three digits are codes of somebody's own.
 _CODE: Final = r"(4(?:0\d|1[0-8]|2[1-9]|31|51)|5(?:0[0-8]|1[01]|2\d|30))"
@@ -243,10 +244,10 @@ _STATUS: Final = pattern(
     r"(?![\w%]|[.,:]\d| ?(?:ms|seconds?|bytes?|rows?|items?|characters?|tokens?|results?|lines?|px)\b)"
     # A status that its own phrase follows.
     rf"|\b{_CODE}[\s:-]{{1,3}}\(?(?:{_PHRASES})\b",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 _DIGITS: Final = pattern(r"[45]\d\d")
-_URL: Final = pattern(r"https?://[^\s'\"<>)]{1,500}", IGNORECASE)
+_URL: Final = pattern(r"https?://[^\s'\"<>)]{1,500}", re.IGNORECASE)
 
 
 def status_in(text: str) -> int | None:
@@ -292,7 +293,7 @@ _MOMENT: Final = r"\[?\d[\d:T.,+Z /-]{4,40}\]?"
 _PAGE: Final = pattern(
     rf"\n(?:\W?(?:{_MOMENT}\s{{1,3}})?[\[(<|]?(?:trace|debug|info|notice|warn|warning)\b|{_MOMENT}\s|[-+]\S"
     r"|#{1,4} (?:description|examples?|overview|introduction|syntax|usage|steps|background)\b)",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 _ANNOUNCED: Final = pattern(
     rf"{_MARK}(?!(?:no|zero|without|any) )(?:"
@@ -304,7 +305,7 @@ _ANNOUNCED: Final = pattern(
     r"|(?:[a-z_]\w{0,60}\.){0,6}[A-Z]\w{1,60}(?:Error|Exception): [^\n]{1,300}$"
     r"|(?-i:[A-Z]{3,20}(?:_[A-Z]{2,20}){1,4}): |\[(?-i:[A-Z_]{4,20})\] (?!is\b)"
     rf"|(?:{_PHRASES}|access denied|permission denied)\s?(?:[:.!,-]|$))",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 # Not a heading over a list, and no title in capitals.
 _STATEMENT: Final = pattern(
@@ -319,7 +320,7 @@ _AFTER_ALL: Final = pattern(
     r"|(?:how|what|why|a) \w)"
     rf"|^{_MARK}(?:(?:no|0) (?!such )|(?:nothing|successfully|success|done|ok|created|updated|deleted|saved)\b"
     r"|(?:warning|note|commit|issue|title|rule|feat|fix)\b)",
-    IGNORECASE,
+    re.IGNORECASE,
 )
 
 

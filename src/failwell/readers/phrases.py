@@ -75,7 +75,6 @@ _PHRASES: Final = (
         too many requests; rate limit*; throttl*; slow down; resource exhausted; quota exceeded|exhausted|reached
         """,
     ),
-    ("FORBIDDEN", "upgrade your|to"),
     (
         "UNAUTHORIZED",
         """
