@@ -11,7 +11,7 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
-from .known import without_values
+from .known import without_beginnings, without_values
 from .looks import plausible
 from .redactor import MASK, Redactor
 from .secret_names import is_secret_name, is_word_for_secret, masks_numbers
@@ -24,8 +24,6 @@ _LONGEST_SECRET: Final = 10_000
 _LONGEST_SAMPLE: Final = 200
 # A shorter text is found in others by chance.
 _SHORTEST: Final = 4
-# A piece of a secret that is long enough to know it by.
-_TELLTALE: Final = 16
 _KEYS: Final = pattern(r'"([^"]{1,100})"\s*:')
 
 # Where a name is a value itself: `{"name": "API_KEY", "value": …}`.
@@ -166,11 +164,8 @@ class Secrets:
 
     def spared(self, words: str, arguments: object) -> str:
         """An author's words, which may quote any of the arguments, or the beginning of one."""
-        for secret in self.values(arguments):
-            words = without_values(words, (secret,), self.mask)
-            if len(secret) > _TELLTALE and (begin := words.find(secret[:_TELLTALE])) >= 0:
-                words = words[:begin] + self.mask
-        return words
+        secrets = sorted(self.values(arguments), key=len, reverse=True)
+        return without_beginnings(without_values(words, secrets, self.mask), secrets, self.mask)
 
     def may_hide(self, value: object, path: Path) -> bool:
         """Whether there is a secret in `value`, or so much that nobody can tell."""

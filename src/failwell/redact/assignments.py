@@ -301,7 +301,6 @@ _MECHANISM: Final = pattern(
 )
 _SETTINGS: Final = ("auth", "authorization", "credential", "credentials", "creds")
 _NEVER_WORDS: Final = ("token", "jwt", "cookie", "key", *_SETTINGS)
-_AFTER_TEXT: Final = pattern(r"\s{0,2}[)\],;}+%]")
 
 
 def is_harmless(match: re.Match[str], span: Span) -> bool:
@@ -316,7 +315,7 @@ def is_harmless(match: re.Match[str], span: Span) -> bool:
         return True
     if number.isdigit() and len(number) < 5 and not masks_numbers(name):
         return True
-    if span.quoted and (says_whats_wrong(value) or _is_prompt(match, span)):
+    if span.quoted and says_whats_wrong(value):
         return True
     if not span.quoted and not value.isascii() and not any(each.isascii() and each.isalnum() for each in value):
         # A word of another script, in a sentence about the secret.
@@ -359,14 +358,6 @@ def is_harmless(match: re.Match[str], span: Span) -> bool:
         return True
     is_setting = ":" in op and _SETTING.match(value) is not None
     return is_setting or _is_prose(value) or (value[0] == "-" and not drawn(value)) or _reads_on(text, span)
-
-
-def _is_prompt(match: re.Match[str], span: Span) -> bool:
-    """Whether the quote is the one that ends a text with the name in it: `input("Password: ")`."""
-    text, mark = match.string, match.string[span.start - 1]
-    if any(quote in match["op"] for quote in "\"'`") or not _AFTER_TEXT.match(text, span.start):
-        return False
-    return mark in text[max(0, match.start() - 80, text.rfind("\n", 0, match.start()) + 1) : match.start()]
 
 
 def _is_prose(value: str) -> bool:
