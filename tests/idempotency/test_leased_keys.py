@@ -180,9 +180,10 @@ def test_a_lease_is_renewed_while_its_process_lives(opened: Callable[..., Leased
     assert other.claim("k", "call") == StoredCall("call", "running")
 
 
-def test_a_fork_is_another_process(opened: Callable[..., LeasedKeys]) -> None:
-    mine = opened()
-    assert mine.claim("parent", "call") is None
+@pytest.mark.parametrize("is_used", [False, True], ids=["before its first call", "after it"])
+def test_a_fork_is_another_process(opened: Callable[..., LeasedKeys], is_used: bool) -> None:
+    mine, other = opened(), opened()
+    assert (mine if is_used else other).claim("parent", "call") is None
     child = os.fork()
     if child == 0:
         try:
@@ -193,7 +194,7 @@ def test_a_fork_is_another_process(opened: Callable[..., LeasedKeys]) -> None:
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    mine.finish("parent", b"done")
+    (mine if is_used else other).finish("parent", b"done")
     assert mine.claim("parent", "call") == StoredCall("call", "done", b"done")
 
 

@@ -31,10 +31,7 @@ def _steady() -> Callable[[], float]:
 
 
 class KeysOnDisk(SqlKeys):
-    """Keeps keys in a SQLite file, which outlives the process and may be shared by several on one machine.
-
-    A call that began in a process that died is known for what it is: begun, and nobody knows how it ended.
-    """
+    """Keeps keys in a SQLite file, which outlives the process and may be shared by several on one machine."""
 
     _now = "failwell_now()"
 

@@ -62,8 +62,8 @@ class LeasedKeys(ABC):
         self.former: tuple[str, ...] = ()
         # For how many seconds a key is kept whose call has not ended, after the last sign of its holder.
         self._unended = max(ttl, DAY)
-        self._owner, self._process = "", 0
-        """The name of this process, and its number."""
+        self._owner, self._process = "", os.getpid()
+        """The name of this process, once it has one, and its number."""
         self._lock = threading.Lock()
         self._tokens: dict[str, str] = {}
         """What this process has running: by the key, the name of that very claim."""
@@ -151,7 +151,8 @@ class LeasedKeys(ABC):
         self._closed.set()
         # A renewal on its way would open the store anew.
         with self._renewing:
-            self._leave()
+            if self._process == os.getpid():
+                self._leave()
 
     @abstractmethod
     def _connect(self, place: str, namespace: str) -> None:
@@ -228,12 +229,12 @@ class LeasedKeys(ABC):
 
     def _start(self) -> None:
         """See to it that this very process has a name, and a thread that renews its lease."""
-        if self._process == os.getpid():
+        if self._owner and self._process == os.getpid():
             return
         with self._lock:
-            if self._process == os.getpid():
+            if self._owner and self._process == os.getpid():
                 return
-            if self._process:
+            if self._process != os.getpid():
                 self._forked()
             self._tokens, self._unsent = {}, {}
             self._owner, self._process = self._new_owner(os.urandom(16).hex()), os.getpid()
