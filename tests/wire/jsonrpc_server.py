@@ -23,7 +23,7 @@ from mcp_types import ToolAnnotations
 from shop_server import ask_bank, run_http, run_stdio
 
 import failwell as fw
-from failwell.examples.routers.templates import DEVICE, VALIDATION
+from failwell.examples.routers.devices import DEVICE, VALIDATION
 from failwell.redact import Guard
 from failwell.server import tool_errors
 
