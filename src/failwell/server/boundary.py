@@ -181,7 +181,8 @@ class Boundary:
                     return await self._succeeded(call, result, framework, made, began)
                 try:
                     failed = self._in_all(await framework.read(raised))
-                    run_failed(call.tool, failed.outcome)
+                    if not isinstance(failed.outcome, NeedsInput):
+                        made.runs += (failed.outcome.effect,)
                 except BaseException:
                     run_failed(call.tool)
                     self._observe(call, Facts(call.tool), None)

@@ -353,11 +353,12 @@ class Reader:
         source = source_of(
             error, is_authors=(is_authors or error.authored) and not nested, is_refusal=is_refusal and not nested
         )
-        error = error.replace(**(self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes))
-        if source is Source.REFUSED and error.effect is None and self.effects.traits(tool).writes:
+        changes = self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes
+        effect = changes.get("effect", error.effect)
+        if source is Source.REFUSED and effect is None and self.effects.traits(tool).writes:
             # Whether the raise stood before or after the work nobody knows.
-            error = withhold_retry(error, as_written=is_told)
-        return error
+            return withhold_retry(error, as_written=is_told, **changes)
+        return error.replace(**changes)
 
 
 def _of_arguments(
