@@ -144,8 +144,4 @@ def _is_frameworks(handler: Any, with_tracebacks: bool) -> bool:
     is_rich = f"{type(handler).__module__}.{type(handler).__qualname__}" == "rich.logging.RichHandler"
     if not is_rich or handler.rich_tracebacks is not with_tracebacks:
         return False
-    return bool(handler.console.stderr) and _format_of(handler) == "%(message)s"
-
-
-def _format_of(handler: logging.Handler) -> str | None:
-    return handler.formatter._fmt if handler.formatter is not None else None
+    return bool(handler.console.stderr) and getattr(handler.formatter, "_fmt", None) == "%(message)s"
