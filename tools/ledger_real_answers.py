@@ -37,10 +37,10 @@ def _in_each_format() -> Iterator[tuple[str, Answer]]:
             whole = {key: value for key, value in fw.to_result(error, format, carry=True).items() if key != "isError"}
             bare = {key: value for key, value in whole.items() if key != "_meta"}
             rendered = fw.render(error, format)
-            yield f"{format} {title}, with _meta", whole
-            yield f"{format} {title}", bare
             if format != "v1":
                 # By contract 001 a whole `toolError:v1` is a failure, also where nothing marks it as one.
+                yield f"{format} {title}, with _meta", whole
+                yield f"{format} {title}", bare
                 yield f"{format} {title}, as text", _text(rendered)
             yield f"{format} {title}, with words around", _text(f"The last mail says:\n{rendered}\nShall I go on?")
 

@@ -20,7 +20,6 @@ from typing import IO, Any, cast
 
 import mcp
 import pytest
-from failwell.dashboard.spreadsheet import comma_separated
 from leaks import ELSEWHERE, Case, calls, fail, login
 from mcp.server import MCPServer
 from planted import SHAPES, Canary, canary, found
@@ -170,7 +169,6 @@ def pages(url: str) -> str:
     views += [failure(reading, query, each.id) for each in reading.failures(query.period, 20)]
     views += [session(reading, query, each.name) for each in reading.sessions(query.period)]
     shown = [page(view, query, url) for view in views if view is not None]
-    shown += [comma_separated(sheet) for view in views if view is not None for sheet in view.sheets]
     shown += [report_document(reading, query), json.dumps(report_data(reading, query))]
     assert any(row["message"] for row in reading.after(0))
     reading.close()

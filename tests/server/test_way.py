@@ -13,7 +13,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
 from way import walk
 
-GUARD = ("redact/outlet.py", "Guard.__call__")
+GUARD = ("redact/error_guard.py", "Guard.__call__")
 WORDS = ("formats/text.py", "dump")
 READER = ("readers/exceptions/refusal.py", "refusal")
 """The tool refuses by an exception, which its author's code raises: nobody else has to read it."""

@@ -323,7 +323,7 @@ class TestBuiltByHand:
         bare, shop = authors.get(kind, None), authors.get(kind, {"format": "v1"})
         own = bare.session.call("own_v1_unmarked", "a")
         assert shop.session.call("own_v1_unmarked", "a") == own
-        # Whoever reads it takes it for what it says.
+        # Whoever reads it knows that it failed; no program repeats a write because of it.
         error = fw.read(own.result)
         assert isinstance(error, fw.ToolError)
-        assert (error.code, error.standing) == ("NETWORK_ERROR", "stated")
+        assert (error.code, error.standing) == ("NETWORK_ERROR", "quoted")

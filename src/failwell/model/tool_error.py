@@ -335,7 +335,7 @@ class ToolError(Exception, NoData):
         data |= {"retryable": self.retryable, "recoverable": self.recoverable, "strategy": self.strategy.value}
         if self.retry_after is not None:
             data["retry_after"] = self.retry_after
-        data.update((name, given[name]) for name in _PLAIN_FIELDS if name in given)
+        data |= {name: given[name] for name in _PLAIN_FIELDS if name in given}
         if self.reset_at is not None:
             data["reset_at"] = rfc3339(self.reset_at)
         if self.effect is not None:

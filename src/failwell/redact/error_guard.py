@@ -172,7 +172,7 @@ class Guard:
         """Whether there is nothing to do, from one look at all texts together: no when in doubt."""
         if self.secret_paths and (error.fields or error.patch):
             return False
-        texts = [*_texts(error._given)]
+        texts = _texts(error._given.values())
         # At most two characters each in JSON, and some for the structure; whatever could be more is counted exactly.
         room = 2 * sum(map(len, texts)) + 26 * len(texts) + 250
         # Line by line, since a speaker is told by the beginning of a line.
@@ -319,22 +319,25 @@ def _says_nothing(value: Json) -> bool:
     return value is None or isinstance(value, bool)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(values: Iterable[Any]) -> list[str]:
     """Every text in what an error was given, names too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, part in ("", ""), *value.items():
-            yield name
-            yield from _texts(part)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            yield from _texts(part)
-    elif hasattr(value, "to_dict"):
-        yield from _texts(value.to_dict())
-    else:
-        # Something that takes as much room, and holds nothing to find.
-        yield "0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else ""
+    found: list[str] = []
+    left = list(values)
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            found += ["", *value]
+            left += value.values()
+        elif isinstance(value, (list, tuple)):
+            left += value
+        elif hasattr(value, "to_dict"):
+            left.append(value.to_dict())
+        else:
+            # Something that takes as much room, and holds nothing to find.
+            found.append("0" * (value.bit_length() // 3) if type(value) is int and value.bit_length() > 64 else "")
+    return found
 
 
 def _unmasked(value: Json, cleaned: Json) -> Json:
@@ -421,7 +424,8 @@ def _walk(value: Json, name: str, redact: Redactor, clean: Callable[[str], str],
         parts, before = [], ""
         for part in value:
             # A flag, or a header as a pair: the name stands in front of its value.
-            named = isinstance(part, str) and (before.startswith("-") or (before and len(value) == 2))
+            is_name = before.startswith("-") or (before and " " not in before and len(value) == 2)
+            named = isinstance(part, str) and is_name
             under = before if named and redact.secret_name(before) else name
             parts.append(_walk(part, under, redact, clean, depth + 1))
             before = part if isinstance(part, str) else ""

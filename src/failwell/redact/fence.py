@@ -8,6 +8,7 @@ every text is looked through for the marks of chat formats, and for what only so
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from failwell.model import pattern
@@ -82,8 +83,8 @@ def uncited(text: str) -> str:
 def poses(text: str, lower: str | None = None) -> bool:
     """Whether `text` speaks as if it were not data."""
     lower = text.lower() if lower is None else lower
-    marked = ("<" in lower or "[" in lower) and any(mark in lower for mark in MARKS)
-    if not marked and not any(word in lower for word in WORDS):
+    marked = ("<" in lower or "[" in lower) and _has_any(lower, MARKS)
+    if not marked and not _has_any(lower, WORDS):
         return False
     if OPEN in text:
         return not is_fenced(text)
@@ -92,6 +93,14 @@ def poses(text: str, lower: str | None = None) -> bool:
     # What is cited says what it says; only the marks, which some models read as no text at all, are none of it.
     told = CITATION.sub("It said it.", text) if _SAID in text else text
     return _POSES.search(told) is not None
+
+
+def _has_any(text: str, words: Iterable[str]) -> bool:
+    # A loop, since this is asked of every failure, and a generator is a call for each word.
+    for word in words:  # noqa: SIM110
+        if word in text:
+            return True
+    return False
 
 
 def fence(text: str) -> str:

@@ -120,6 +120,10 @@ PLACES: Final[dict[str, Place]] = {
         ("private key",),
         r"(?:^|(?<=\n))(?:[\w+/=]{16,200}\s{1,4}){1,400}(?=-----END [A-Z0-9 ]{0,40}PRIVATE KEY)",
     ),
+    # A name whose beginning was left out may be that of a secret.
+    "cut_name": Place(
+        ("...", "…"), r"(?P<keep>(?:\.{3}|…)\w{0,40}[\"']\s{0,2}:\s{0,2}[\"'])[^\"'\r\n]{1,400}(?=[\"']|$)"
+    ),
     "url_password": Place(
         ("://", ":\\/\\/"),
         rf"(?P<keep>{_SCHEME_LEFT}[a-zA-Z][a-zA-Z0-9+.-]{{1,30}}:(?:\\?/){{2}}[^\s/:@\"'<>]{{0,200}}:)"

@@ -310,10 +310,11 @@ class Reader:
         """Any other exception: by what refused the arguments, by the author's own raise, or by the table."""
         error = _of_arguments(exc, tool, sent, rejected, nested)
         is_authors, is_refusal = rejected and error is not None, False
+        is_protocols = own_error(exc) is not None
         if error is None:
             table = self._options.table
             # Only a row of the author's own, and a number, count more than what they say to the caller.
-            read = None if table.is_shipped and own_error(exc) is None else classify(exc, table=table)
+            read = None if table.is_shipped and not is_protocols else classify(exc, table=table)
             error = None if nested or (read is not None and read.authored) else refusal(exc, tool.function)
             is_refusal = error is not None
             if error is None:
@@ -350,8 +351,10 @@ class Reader:
                 changes["message"] = f"{changes['message']} {cited(words)}"
             return error.replace(**changes, **self.effects.of_result(exc, tool))
         # Whoever wrote the words of another tool wrote them about that one.
+        # A JSON-RPC error may be an upstream server's as well: whether it came before the work nobody knows.
+        is_authors = is_authors or (error.authored and not is_protocols)
         source = source_of(
-            error, is_authors=(is_authors or error.authored) and not nested, is_refusal=is_refusal and not nested
+            error, is_authors=is_authors and not nested, is_refusal=(is_refusal or is_protocols) and not nested
         )
         changes = self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes
         effect = changes.get("effect", error.effect)
