@@ -15,9 +15,8 @@ TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), *(str(TESTS / name) for name in ("redact", "readers", "laws"))]
 
 import hostile  # noqa: E402
+import test_error_guard  # noqa: E402
 import test_error_text  # noqa: E402
-import test_fresh  # noqa: E402
-import test_guard  # noqa: E402
 import test_law_parse  # noqa: E402
 
 import failwell as fw  # noqa: E402
@@ -79,9 +78,9 @@ def bounded() -> int:
 
 
 def main() -> int:
-    units = [repeated(unit) for unit in test_guard.UNITS]
+    units = [repeated(unit) for unit in test_error_guard.UNITS]
     wrong = 0
-    for name, work in test_guard.WORKERS.items():
+    for name, work in test_error_guard.WORKERS.items():
         lengths = (1_500, 5_000, 50_000) if name == "redact" else (1_500, 5_000)
         wrong += measured(f"guard: {name}", work, units, lengths)
     for unit in ("-eyJ", "password=", "\x9d", "\u200d", "a-", "https://", "_-", "ops_eyJ", "ignore all "):
@@ -90,7 +89,6 @@ def main() -> int:
             wrong += 1
             print(f"guard: one error of {unit!r} takes {took:.2f} s")
     wrong += bounded()
-    wrong += measured("guard: fresh", DEFAULT.redact, [repeated(unit) for unit in test_fresh.HOSTILE], (15_000,))
     prose = [repeated(unit) for unit in test_error_text.UNITS]
     wrong += measured("prose", from_text, prose, (1_000, 4_000, 16_000))
     wrong += measured("prose of errors", lambda text: from_text(text, is_error=True), prose, (1_000, 4_000, 16_000))

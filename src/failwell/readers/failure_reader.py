@@ -299,11 +299,24 @@ def _structured(found: ToolError, data: object) -> ToolError:
             return _quoted(from_text(found.message, is_error=True, number=number) or found)
     error = _worded(found) if words is not None else found
     if _is_answer(data):
-        return from_peer(error)
+        return from_peer(_with_words_around(error, data))
     if words == "number" and error.standing is None and isinstance(data, Mapping):
         # A number and words are for people, whether a response is around them or not.
         return error if is_structured(data.get("error", data)) else error.replace(standing="quoted")
     return error
+
+
+def _with_words_around(error: ToolError, data: object) -> ToolError:
+    """An error that stands in an answer among other texts, with these: they may say more of the call than it does."""
+    if error.standing != "quoted" or not _says_failed(_result(data)):
+        return error
+    blocks = _result(data).get("content")
+    texts = [str(block.get("text", "")) for block in blocks if isinstance(block, OBJECT)] if blocks else []
+    plain = [text for text in texts if text.strip() and parse(text) is None]
+    if not plain or len(plain) == len(texts):
+        return error
+    around = [f"{text.strip().rstrip(':.')}." for text in plain if error.message not in text]
+    return error.replace(message=" ".join([*around, error.message]))
 
 
 def _worded(error: ToolError) -> ToolError:

@@ -352,6 +352,7 @@ class Reader:
             return error.replace(**changes, **self.effects.of_result(exc, tool))
         # Whoever wrote the words of another tool wrote them about that one.
         # A JSON-RPC error may be an upstream server's as well: whether it came before the work nobody knows.
+        is_protocols = is_protocols and not error.given("effect")
         is_authors = is_authors or (error.authored and not is_protocols)
         source = source_of(
             error, is_authors=is_authors and not nested, is_refusal=(is_refusal or is_protocols) and not nested

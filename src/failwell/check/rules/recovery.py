@@ -139,13 +139,17 @@ def effect_told(seen: Observation) -> Judged:
     return f"It is not said whether the call took effect, and it may have: {seen.shown[:100]!r}"
 
 
+_OF_ANY_TOOL: Final = frozenset({"INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR"})
+
+
 def declared(seen: Observation) -> Judged:
     codes = seen.facts.get("declared")
     if not codes or not seen.is_tool_failure or seen.meaning is None or seen.kind in WRONG_ARGUMENTS:
         return None
     # What was read from words is a guess; what an object states is not.
     code = wording.stated_code(seen.whole) if seen.meaning.legacy else seen.meaning.code
-    if code is None:
+    if code is None or code in _OF_ANY_TOOL:
+        # Any tool may be called wrongly, or break.
         return None
     if code in codes:
         return True
