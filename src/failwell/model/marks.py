@@ -218,6 +218,7 @@ _FRAMEWORKS: Final = frozenset(
 )
 
 
+@lru_cache(maxsize=4096)
 def is_frameworks_module(module: object) -> bool:
     """Whether a module, by its name, is of a framework or of Python, and so of nobody who wrote a tool."""
     package = module.partition(".")[0] if isinstance(module, str) else ""

@@ -466,9 +466,13 @@ def is_clients(exc: BaseException) -> bool:
 
 def own_error(exc: Any) -> Any:
     """The JSON-RPC error that an author has raised; None for any other exception, and for one of a framework."""
-    # A list, since this is asked of every failure, and a generator is a call for each class.
-    names = [f"{base.__module__}.{base.__qualname__}" for base in type(exc).__mro__]
-    if PROTOCOL_ERRORS.isdisjoint(names) or exc.error.code == URL_ELICITATION:
+    # A loop, since this is asked of every failure, and a generator is a call for each class.
+    for base in type(exc).__mro__:
+        if f"{base.__module__}.{base.__qualname__}" in PROTOCOL_ERRORS:
+            break
+    else:
+        return None
+    if exc.error.code == URL_ELICITATION:
         return None
     (*_, last) = frames(exc) or (None,)
     is_frameworks = last is not None and is_frameworks_module(str(last.tb_frame.f_globals.get("__name__")))
