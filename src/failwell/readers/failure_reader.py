@@ -308,7 +308,8 @@ def _structured(found: ToolError, data: object) -> ToolError:
 
 def _with_words_around(error: ToolError, data: object) -> ToolError:
     """An error that stands in an answer among other texts, with these: they may say more of the call than it does."""
-    if error.standing != "quoted" or not _says_failed(_result(data)):
+    permits = error.retryable or error.given("effect")
+    if error.standing != "quoted" or not permits or not _says_failed(_result(data)):
         return error
     blocks = _result(data).get("content")
     texts = [str(block.get("text", "")) for block in blocks if isinstance(block, OBJECT)] if blocks else []

@@ -120,6 +120,10 @@ PLACES: Final[dict[str, Place]] = {
         ("private key",),
         r"(?:^|(?<=\n))(?:[\w+/=]{16,200}\s{1,4}){1,400}(?=-----END [A-Z0-9 ]{0,40}PRIVATE KEY)",
     ),
+    # The values that SQLAlchemy says a statement was given: which of them stands for which column is not in the text.
+    "sql_parameters": Place(("[parameters:",), r"(?P<keep>\[parameters: )[^\r\n]{1,8000}(?=\](?:\s|$|\\n))"),
+    # A column and its value, as PostgreSQL says which key is there already.
+    "sql_key": Place((")=(",), r"(?P<keep>\((?P<name>[\w.]{1,80})\)=\()[^()\r\n]{1,4000}(?=\))"),
     # A name whose beginning was left out may be that of a secret.
     "cut_name": Place(
         ("...", "…"), r"(?P<keep>(?:\.{3}|…)\w{0,40}[\"']\s{0,2}:\s{0,2}[\"'])[^\"'\r\n]{1,400}(?=[\"']|$)"
