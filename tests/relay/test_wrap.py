@@ -229,7 +229,9 @@ def test_what_a_server_writes_to_stderr_passes_without_its_secrets(tmp_path: Pat
         f"runpy.run_path({PLAIN!r}, run_name='__main__')"
     )
     command = [*WRAP, "--log", log, "--", sys.executable, "-S", "-c", says]
-    run = subprocess.run(command, input=b"", capture_output=True, timeout=60, env=env, check=False)
+    # With the answer to a call it has said what it says at the start.
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}}}\n'
+    run = subprocess.run(command, input=line, capture_output=True, timeout=60, env=env, check=True)
     if log == "text":
         assert run.stderr == b"token is [redacted]\n"
     else:
