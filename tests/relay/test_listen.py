@@ -700,3 +700,24 @@ def test_no_write_is_made_twice_and_none_is_said_to_have_done_nothing() -> None:
         else:
             assert (effect, "may have been done already" in text) == ("unknown", True), what
     assert {effect for _, _, effect in answers} >= {None, "unknown"}
+
+
+def test_each_login_of_the_newer_era_has_a_process_of_its_own(ledger: Path) -> None:
+    with serving(app(SERVER, env={**os.environ, "LEDGER": str(ledger)})) as url, closing(Caller(url)) as caller:
+        params = {"name": "say", "arguments": {}}
+        pids = [
+            said(caller.modern(number, "tools/call", params, **headers))[0]
+            for number, headers in enumerate([
+                {"authorization": "Bearer of-ann"}, {"authorization": "Bearer of-bob"}, {"authorization": "Bearer of-ann"}, {}, {},
+            ])
+        ]  # fmt: skip
+    assert pids[0] == pids[2]
+    assert pids[3] == pids[4]
+    assert len(set(pids)) == 3
+
+
+def test_where_clients_share_no_failure_of_one_closes_a_tool_for_another(ledger: Path) -> None:
+    with serving(app(SERVER, env={**os.environ, "LEDGER": str(ledger)})) as url, closing(Caller(url)) as caller:
+        calls = [{"name": "pay_invoice", "arguments": {"id": f"refuse-lane-{number}"}} for number in range(15)]
+        told = [said(caller.modern(number, "tools/call", params))[0] for number, params in enumerate(calls)]
+    assert not any("Not called" in text for text in told)

@@ -1,6 +1,6 @@
 """The transparent relay behind `failwell wrap`: in front of any stdio server, without a change to it.
 
-What happens to a frame is decided at the protocol, which knows no processes; the pipes carry it out.
+`RelayProtocol` decides what happens to a frame, and knows no processes; `Runner` carries it out.
 """
 
 from __future__ import annotations
