@@ -60,6 +60,7 @@ check: setup  ## format, lint, types, layering, sizes, docs
 	$(BIN)/lint-imports --config pyproject.toml > .layers.log || { cat .layers.log; exit 1; }
 	$(BIN)/python tools/check_exports.py > .exports.log || { cat .exports.log; exit 1; }
 	$(BIN)/python tools/sizes.py --check
+	$(BIN)/python tools/prose.py --check
 	$(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/checklist.py --check
 
