@@ -120,6 +120,34 @@ def test_what_cannot_be_listed_anew_is_not_called_again() -> None:
     assert (report.calls, read) == (1, ["read"])
 
 
+def test_a_list_that_fails_once_is_asked_for_again_before_a_read_is_given_up() -> None:
+    server: Any = MCPServer("shop", log_level="CRITICAL")
+    read: list[str] = []
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def sync() -> str:
+        read.append("read")
+        if len(read) == 1:
+            raise ToolError("503 Service Unavailable: try again in 5 seconds.")
+        return "Done."
+
+    async def main() -> Any:
+        async with Recovering(mcp.Client(server), clock=FakeClock()) as agent:
+            await agent.list_tools()
+            listed, failures = agent._listing._driver.tools, [ConnectionError("Down.")] * 2
+
+            async def cut_once(client: Any) -> Any:
+                if failures:
+                    raise failures.pop()
+                return await listed(client)
+
+            agent._listing._driver.tools = cut_once
+            return await agent.call("sync", {})
+
+    report = anyio.run(main)
+    assert (report.ok, report.calls, len(read)) == (True, 2, 2)
+
+
 def test_of_two_tools_by_one_name_the_one_that_may_not_be_called_twice_counts() -> None:
     listing = Listing(driver_for(mcp.Client(MCPServer("shop"))), FakeClock())
     read, write = (

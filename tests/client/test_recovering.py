@@ -421,6 +421,7 @@ def test_a_success_of_a_read_that_looks_like_a_passing_failure_is_tried_again_an
             Tool("passes", faults=faults, read_only=True),
             Tool("stays", faults=faults * 9, read_only=True),
             Tool("keeps", faults=faults * 9, idempotent=True),
+            Tool("dies", faults=[*faults, Fault.text("No such record.")], idempotent=True),
             Tool("missing", faults=[Fault.text('{"success": false, "error": "User 7 not found"}', is_error=False)], read_only=True),
             clock=FakeClock(), policy=fw.Policy(circuit_breaker=False),
         ) as it:  # fmt: skip
@@ -430,6 +431,10 @@ def test_a_success_of_a_read_that_looks_like_a_passing_failure_is_tried_again_an
                 stayed = await it.call(name)
                 assert (stayed.ok, stayed.calls, len(stayed.attempts)) == (True, 3, 3), name
                 assert (text_of(stayed), stayed.result.is_error) == (body, False), name
+            # Nor does what becomes of looking again: the call worked.
+            dies = await it.call("dies")
+            assert (dies.ok, dies.calls) == (True, 2)
+            assert (text_of(dies), dies.result.is_error) == (body, False)
             # What would not pass is not even tried.
             missing = await it.call("missing")
             assert (missing.ok, missing.calls, missing.attempts) == (True, 1, [])

@@ -72,8 +72,8 @@ class _Call:
     connected: Live | None = None
     looked: bool = False
     """Whether the tools were looked for because of this call."""
-    observed: bool = False
-    """Whether the latest failure was only seen in a success."""
+    observed: Any = None
+    """The result that works, of which only the words say that it failed."""
     by_mark: bool = False
     """Whether it is made again only because its tool was listed as one that may be."""
 
@@ -281,6 +281,9 @@ class Recovering:
             result, outcome = await self._recover(call)
         finally:
             report.seconds = self._clock.monotonic() - run.started
+        if outcome is not None and call.observed is not None:
+            # What was only seen in a success is still a success, whatever came of looking again.
+            result, outcome = call.observed, None
         if outcome is None:
             report.result = result
         else:
@@ -331,8 +334,7 @@ class Recovering:
             log_attempt(report.attempts[-1])
             await self._callbacks.report_attempt(report.attempts[-1], _left(call))
             if not await self._again(call, verdict):
-                # What was only seen in a success is still a success.
-                return result, None if call.observed else outcome
+                return result, outcome
 
     async def _confirms(self, call: _Call, refusal: ToolError) -> bool:
         """Whether the user says that a call that may have been done is to be run again; asked where no call tells."""
@@ -353,7 +355,7 @@ class Recovering:
         trace = CallTrace(patience)
         token = active_trace.set(trace)
         live: Live | None = None
-        call.connected, call.observed = None, False
+        call.connected = None
         try:
             connection = self._open
             call.connected = live = connection.usable or await connection.open(timeout)
@@ -364,8 +366,10 @@ class Recovering:
                     call.connected = live = await connection.open(timeout)
             if not live.is_listed or (call.by_mark and listing.is_old):
                 await listing.ask(connection, live, timeout, again=call.by_mark)
-                # Not every server survives that.
+                # Not every server survives that, and another call may take it down meanwhile: the next one is asked.
                 call.connected = live = await connection.open(timeout)
+                if call.by_mark and listing.is_old:
+                    await listing.ask(connection, live, timeout, again=True)
             if call.by_mark and (listing.is_old or not listing.tools.traits(report.tool).repeatable):
                 raise _NoLongerRepeatable
             if not listing.knows(report.tool, report.arguments):
@@ -395,8 +399,8 @@ class Recovering:
         if outcome is None and listing.tools.traits(report.tool).repeatable:
             # A fifth of the servers do not mark their failures: what plainly looks like a passing one is tried again.
             seen = read(result, observe=True)
-            call.observed = is_failing(seen, result)
-            outcome = seen if call.observed else None
+            if is_failing(seen, result):
+                call.observed, outcome = result, seen
         return result, outcome
 
     def _timeout(self, call: _Call) -> float:
