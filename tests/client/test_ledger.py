@@ -14,8 +14,8 @@ from mcp.shared import _httpx_utils
 
 import commands
 from failwell.client import Recovering
+from failwell.model.codes import Effect as Done
 from failwell.model.decision import Decision, Next, Policy
-from failwell.model.kinds import Effect as Done
 from failwell.recovery import engine
 from failwell.testing import Call, Fault, RecordedEffect, Script, Tool, scripted
 

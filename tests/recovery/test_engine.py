@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import failwell as fw
-from failwell.model.call import fingerprint
 from failwell.model.decision import Next
+from failwell.model.tool import fingerprint
 from failwell.recovery import (
     IDEMPOTENCY_FIRST,
     IDEMPOTENCY_KEY,

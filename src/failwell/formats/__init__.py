@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from . import canonical, envelope, jsonrpc, keys, v1
 from .canonical import load
-from .clients import CLIENTS, UNKNOWN, Client, find_client
 from .crosswalk import default_code, number_of
 from .detection import META_KEY, is_prose, parse, words_in
 from .doubt import next_step
@@ -12,8 +11,12 @@ from .envelope import MODES, build_meta, success
 from .jsonrpc import MODERN_ERA, is_structured
 from .next_call import mends_all
 from .results import (
+    CLIENTS,
     GATES,
+    UNKNOWN,
+    Client,
     as_result,
+    find_client,
     in_words,
     losses,
     render,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from . import catalogs
-from .call import SentArguments, fingerprint
 from .catalogs import CATALOGS, JsonRpc
-from .codes import Catalog, Code, find, snake, upper_snake
+from .codes import IN_DOUBT, Catalog, Code, Effect, Kind, Severity, Strategy, find, snake, upper_snake
 from .decision import NO_RETRY_RULES, Decision, Next, Policy, RetryRules, decide, register_retry_rules, retry_rules_of
 from .declarations import Declared, declared, raises
 from .effect import (
@@ -38,13 +37,12 @@ from .json_values import (
     shown,
     text,
 )
-from .kinds import IN_DOUBT, Effect, Kind, Severity, Strategy
 from .marks import Marks, effects, frames, is_frameworks_module, marked_effect, marking, marks, marks_effects
 from .needs import NeedsInput
 from .parts import Action, Conflicting, FieldError, Option, Patch, Path, apply_patch, place_of
 from .regex import pattern
 from .result import Err, Ok, Result, data_type, unwrapped
-from .tool import ADVICE, Nature, Traits, Unmarked, is_same_tool
+from .tool import ADVICE, Nature, SentArguments, Traits, Unmarked, fingerprint, is_same_tool
 from .tool_error import (
     CANONICAL_VERSION,
     DEFAULT_CODES,

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from .codes import Catalog, Code, ship
-from .kinds import Effect, Strategy
+from .codes import Catalog, Code, Effect, Strategy, ship
 
 # One line per code reads as a table.
 # fmt: off

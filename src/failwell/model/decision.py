@@ -14,9 +14,9 @@ from math import inf, nextafter
 from sys import float_info
 from typing import Any, Final, NamedTuple
 
+from .codes import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .fields import DELIVERIES, NOTHING_RAN, Delivery
 from .json_values import instant
-from .kinds import IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .needs import NeedsInput
 from .parts import Action, Patch
 from .tool import Traits

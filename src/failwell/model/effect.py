@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any, Final
 
+from .codes import IN_DOUBT, Effect, Strategy
 from .fields import NOTHING_RAN
-from .kinds import IN_DOUBT, Effect, Strategy
 from .tool import Nature, Traits
 from .tool_error import ToolError
 

@@ -7,10 +7,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal, TypedDict, get_args
 
-from .call import SentArguments
+from .codes import Effect, Kind, Severity, Strategy
 from .json_values import instant, label, lines, plain, plain_map, positive, seconds, text
-from .kinds import Effect, Kind, Severity, Strategy
 from .parts import Action, Conflicting, FieldError, Patch, all_of
+from .tool import SentArguments
 
 Delivery = Literal["never_sent", "refused", "unanswered", "answered"]
 Standing = Literal["stated", "quoted"]

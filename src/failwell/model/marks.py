@@ -11,7 +11,7 @@ from itertools import pairwise
 from types import CodeType, TracebackType
 from typing import Any, Final, Literal
 
-from .kinds import Effect
+from .codes import Effect
 
 # How many marks were passed so far where nobody knows by which call: in a thread of a pool, or by a worker for others.
 _strayed = 0

@@ -21,13 +21,12 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Self, Unpack, cast
 
-from .call import SentArguments
-from .codes import Code, find, humanize
+from .codes import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Code, Effect, Kind, Severity, Strategy, find, humanize
 from .fields import NORMAL, Delivery, Fields, Standing
 from .json_values import Json, label, rfc3339, text
-from .kinds import EFFECT_OF_KIND, IN_DOUBT, STRATEGY_OF_KIND, Effect, Kind, Severity, Strategy
 from .no_data import NoData
 from .parts import Action, Conflicting, FieldError, Patch
+from .tool import SentArguments
 
 _EMPTY: Final[Mapping[str, Json]] = MappingProxyType({})
 _AGAIN: Final = frozenset({Strategy.RETRY, Strategy.FIX})
