@@ -93,9 +93,13 @@ def check(
     for call in calls:
         arrivals[call.tool, call.key].append(call)
     deaths = _deaths(arrivals, said, over_http)
-    for each in said:
+    before: dict[str, float] = {}
+    for each in sorted(said, key=lambda each: each.began):
         key = (each.job.tool, each.job.id)
-        _look(tally, each, ledger[key], arrivals[key], deaths, over_http, away)
+        # A session that went with its server is missed by the next call over it, however much later that is.
+        since = min(each.began - DYING, before.get(each.client, each.began))
+        before[each.client] = each.began
+        _look(tally, each, ledger[key], arrivals[key], deaths, over_http, away, since)
     return tally
 
 
@@ -121,6 +125,7 @@ def _look(
     deaths: list[tuple[float, str, str]],
     over_http: bool,
     away: bool,
+    since: float,
 ) -> None:
     job = said.job
     tally.arrived += len(arrived)
@@ -150,7 +155,7 @@ def _look(
         tally.unknown += 1
         wrong += _unverified(tally, said, lines)
     disturbances = sum(
-        said.began - DYING <= when <= said.ended and other != job.id and (over_http or client == said.client)
+        since <= when <= said.ended and other != job.id and (over_http or client == said.client)
         for when, other, client in deaths
     )
     if is_owed(job, away=away):

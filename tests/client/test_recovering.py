@@ -474,7 +474,7 @@ def test_reads_is_a_list_of_names(reads: Any) -> None:
     [
         ({"policy": 5}, "policy is a failwell.Policy, such as Policy(max_attempts=2), not 5."),
         ({"policy": {}}, "policy is a failwell.Policy, such as Policy(max_attempts=2), not {}."),
-        ({"clock": 5}, "clock has monotonic(), now() and sleep(), as failwell.testing.FakeClock() has; not 5."),
+        ({"clock": 5}, "clock needs monotonic(), now() and sleep(), as in failwell.testing.FakeClock; not 5."),
     ],
 )
 def test_a_policy_and_a_clock_that_are_none_are_refused_in_one_line(options: dict[str, Any], words: str) -> None:

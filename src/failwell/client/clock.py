@@ -34,7 +34,5 @@ SYSTEM: Final[Clock] = _SystemClock()
 def usable_clock(clock: Clock) -> Clock:
     """The clock, which raises here where it is none, and not in the midst of a call."""
     if not all(callable(getattr(clock, name, None)) for name in ("monotonic", "now", "sleep")):
-        raise TypeError(
-            f"clock has monotonic(), now() and sleep(), as failwell.testing.FakeClock() has; not {clock!r}."
-        )
+        raise TypeError(f"clock needs monotonic(), now() and sleep(), as in failwell.testing.FakeClock; not {clock!r}.")
     return clock

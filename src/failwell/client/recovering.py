@@ -89,10 +89,8 @@ class Recovering:
         None. It gets a `NeedsInput`, or an error that only the user can do something about.
     negotiate: `negotiate(error, holders)` talks to those who hold what the call needs; True to make the call again.
     on_decision: called with an `Attempt` after each failure.
-    notify_user: called with the error that is left where nothing can be done about it but to tell somebody. What is
-        left stands in the log of `failwell.client`, too.
-    reads, writes: names of tools that only read, or that change something, with `*` for anything: `["get_*"]`, where
-        neither their annotations nor their names say so.
+    notify_user: called with an error that only a person can resolve. The log of `failwell.client` has it, too.
+    reads, writes: names of tools that only read, or that change something, with `*` for anything: `["get_*"]`.
     events: where each call is written down: the address of a store such as `sqlite:///events.db`, or a hook.
 
     These functions may be async. One that raises, or takes longer than the call's deadline, counts as None.
@@ -366,10 +364,10 @@ class Recovering:
                     call.connected = live = await connection.open(timeout)
             if not live.is_listed or (call.by_mark and listing.is_old):
                 await listing.ask(connection, live, timeout, again=call.by_mark)
-                # Not every server survives that, and another call may take it down meanwhile: the next one is asked.
-                call.connected = live = await connection.open(timeout)
                 if call.by_mark and listing.is_old:
-                    await listing.ask(connection, live, timeout, again=True)
+                    await listing.look(connection, timeout)
+                # Not every server survives that.
+                call.connected = live = await connection.open(timeout)
             if call.by_mark and (listing.is_old or not listing.tools.traits(report.tool).repeatable):
                 raise _NoLongerRepeatable
             if not listing.knows(report.tool, report.arguments):

@@ -96,13 +96,12 @@ def install(server: S, **options: Unpack[Given]) -> S:
     name, _, function = adapter.partition(".")
     install_on = getattr(bring(f".adapters.{name}", __name__, kind.extra), function or "install")
     from .boundary import Boundary
-    from .logs import mask, write_plainly
+    from .logs import mask
 
     boundary = Boundary(chosen)
     install_on(server, boundary)
     boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask(chosen.guard)
-    write_plainly()
     for each in _layers(server):
         setattr(each, _MARK, boundary)
     return server

@@ -1,9 +1,8 @@
-"""The log lines of frameworks, made safe: they print exceptions as they come; and ours, where the handler is theirs."""
+"""The log lines of frameworks, made safe: they print exceptions as they come."""
 
 from __future__ import annotations
 
 import logging
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any, Final
@@ -88,60 +87,3 @@ def mask(guard: Guard) -> None:
     factory = logging.getLogRecordFactory()
     if not isinstance(factory, _MaskedRecords):
         logging.setLogRecordFactory(_MaskedRecords(factory, guard))
-
-
-# Whose lines are written plainly: the beginnings of their loggers' names.
-_PLAIN: Final = frozenset({"failwell", "mcp", "fastmcp"})
-
-
-class PlainLines(logging.Filter):
-    """Of a handler that draws its lines in columns: writes Failwell's, the SDK's and FastMCP's as they are where no
-    terminal is.
-
-    A line that is drawn costs as much as a call, and is broken wherever eighty columns end; 1.x draws one for every
-    request, and FastMCP one for every call that it refuses. Their tracebacks are left to the handler, which has its own
-    way with them.
-    """
-
-    def __init__(self, handler: Any) -> None:
-        super().__init__()
-        self._handler = handler
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        console, whose = self._handler.console, record.name.partition(".")[0]
-        if whose not in _PLAIN or console.is_terminal or console.record:
-            return True
-        if whose != "failwell" and (record.exc_info or record.exc_text):
-            return True
-        # The last column of the handler's; Failwell's lines name no file.
-        place = f" {record.filename}:{record.lineno}" if record.filename else ""
-        line = f"{time.strftime('[%x %X]')} {record.levelname:<8} {self._handler.format(record)}{place}\n"
-        self._handler.acquire()
-        try:
-            console.file.write(line)
-            console.file.flush()
-        except Exception:
-            self._handler.handleError(record)
-        finally:
-            self._handler.release()
-        return False
-
-
-# The handlers that draw lines, as the frameworks make them: whose logger has one, and whether it draws tracebacks.
-_DRAWING: Final = (("", True), ("fastmcp", False))
-
-
-def write_plainly() -> None:
-    """Have these lines written as they are by the handlers that the SDK and FastMCP give to everybody; by no other."""
-    for name, with_tracebacks in _DRAWING:
-        for handler in logging.getLogger(name).handlers:
-            is_known = any(isinstance(each, PlainLines) for each in handler.filters)
-            if not is_known and _is_frameworks(handler, with_tracebacks):
-                handler.addFilter(PlainLines(handler))
-
-
-def _is_frameworks(handler: Any, with_tracebacks: bool) -> bool:
-    is_rich = f"{type(handler).__module__}.{type(handler).__qualname__}" == "rich.logging.RichHandler"
-    if not is_rich or handler.rich_tracebacks is not with_tracebacks:
-        return False
-    return bool(handler.console.stderr) and getattr(handler.formatter, "_fmt", None) == "%(message)s"
