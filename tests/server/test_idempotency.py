@@ -35,7 +35,7 @@ from failwell.recovery import IDEMPOTENCY_KEY as KEY
 from failwell.server import Options
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.idempotent_calls import REPLAYED
-from failwell.server.served_call import Facts, Failed, ServedCall
+from failwell.server.served_call import FailedCall, ServedCall, ToolInfo
 
 
 def run(work: Any) -> Any:
@@ -54,7 +54,7 @@ class Shop:
         self.boundary = Boundary(Options(idempotency=store, **options))
         self.effects: Counter[str] = Counter()
         self.runs = 0
-        self.facts: Facts | None = None
+        self.facts: ToolInfo | None = None
         self.knows: tuple[str, ...] | None = None
         self.returns: tuple[Any, ...] = ()
 
@@ -74,7 +74,7 @@ class Shop:
             params=params, session=session, protocol_version=LEGACY, request_id=1, request=None, method="tools/call"
         )
         call = ServedCall(tool, {"amount": amount}, request)
-        facts = self.facts or Facts(tool)
+        facts = self.facts or ToolInfo(tool)
 
         shop = self
 
@@ -95,12 +95,12 @@ class Shop:
                     return shop.returns[0]
                 return keyed_app.CallToolResult(content=[{"type": "text", "text": f"Paid, {shop.runs}."}])
 
-            async def read(self, raised: BaseException) -> Failed:
+            async def read(self, raised: BaseException) -> FailedCall:
                 if shop.knows is not None:
                     return shop.boundary.no_such_tool(call, shop.knows, raised)
                 return shop.boundary.read(raised, facts, call.arguments, era=LEGACY)
 
-            async def facts(self) -> Facts:
+            async def facts(self) -> ToolInfo:
                 return facts
 
         result = await self.boundary.handle(call, Payment())
@@ -369,7 +369,7 @@ def test_no_agent_repeats_a_call_that_was_never_finished(name: str, format: str,
 def test_what_a_key_is_refused_with_needs_no_declaration() -> None:
     events: list[Any] = []
     shop = Shop(hooks=[events.append])
-    shop.facts = Facts("pay", function=fw.raises("NOT_FOUND")(lambda: None))
+    shop.facts = ToolInfo("pay", function=fw.raises("NOT_FOUND")(lambda: None))
     for key, amount in (("k", 1), ("k", 2), ("", 1)):
         run(shop.call(key, amount=amount))
     assert all(event.declared is not False for event in events if event.error is not None)

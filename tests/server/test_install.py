@@ -24,7 +24,7 @@ import failwell as fw
 import failwell.server
 from failwell.model import Effect, Marks, Source, marking
 from failwell.server.exception_reader import Effects
-from failwell.server.served_call import Facts
+from failwell.server.served_call import ToolInfo
 
 META = "io.github.failwell/tool-error"
 Made = Callable[..., Any]
@@ -511,5 +511,5 @@ def test_what_fails_around_a_tool_that_has_run_proves_nothing_by_its_code(name: 
         made.has_run = True
         error = fw.Transient("The audit is busy.", code="RATE_LIMITED")
         assert error.effect is Effect.NONE
-        changes = Effects().of(error, Facts(name), source=Source.STATED, exc=error)
+        changes = Effects().of(error, ToolInfo(name), source=Source.STATED, exc=error)
     assert error.replace(**changes).effect is effect

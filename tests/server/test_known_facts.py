@@ -7,7 +7,7 @@ from typing import Any
 
 from mcp_types import ToolAnnotations
 
-from failwell.server.served_call import Facts
+from failwell.server.served_call import ToolInfo
 
 
 def tool(**changes: Any) -> Any:
@@ -19,19 +19,19 @@ def tool(**changes: Any) -> Any:
 
 def test_the_same_tool_has_the_same_facts_also_as_a_copy() -> None:
     one = tool()
-    assert Facts.of_tool("pay", one) is Facts.of_tool("pay", SimpleNamespace(**vars(one)))
-    assert Facts.of_tool("shop_pay", one).name == "shop_pay"
+    assert ToolInfo.of_tool("pay", one) is ToolInfo.of_tool("pay", SimpleNamespace(**vars(one)))
+    assert ToolInfo.of_tool("shop_pay", one).name == "shop_pay"
 
 
 def test_annotations_that_are_changed_in_their_place_count() -> None:
     one = tool(annotations=ToolAnnotations(read_only_hint=True))
-    assert Facts.of_tool("pay", one).traits.read_only is True
+    assert ToolInfo.of_tool("pay", one).traits.read_only is True
     one.annotations.read_only_hint = False
-    assert Facts.of_tool("pay", one).traits.read_only is False
+    assert ToolInfo.of_tool("pay", one).traits.read_only is False
 
 
 def test_a_tool_that_is_given_another_schema_has_that_one() -> None:
     one = tool()
-    Facts.of_tool("pay", one)
+    ToolInfo.of_tool("pay", one)
     one.parameters = {"type": "object"}
-    assert Facts.of_tool("pay", one).schema == {"type": "object"}
+    assert ToolInfo.of_tool("pay", one).schema == {"type": "object"}

@@ -13,7 +13,7 @@ from mcp_types import CallToolResult, EmbeddedResource, TextContent, TextResourc
 import failwell as fw
 from failwell.redact import Guard
 from failwell.server import install
-from failwell.server.replies import discreet
+from failwell.server.replies import redact_result
 
 TOKEN = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -25,24 +25,26 @@ def error(words: str, *more: Any, **fields: Any) -> CallToolResult:
 def test_without_a_secret_it_is_the_very_same() -> None:
     held = {"why": ["inv_1", 7, None, {"at": 1.5}]}
     result = error("Invoice inv_1 is closed.", structured_content=held)
-    assert discreet(result, Guard()) is result
-    assert discreet(result, Guard().hearing({"password": "corvette-meadow-19"})) is result
+    assert redact_result(result, Guard()) is result
+    assert redact_result(result, Guard().hearing({"password": "corvette-meadow-19"})) is result
 
 
 def test_what_stands_in_any_part_of_it_is_masked() -> None:
     page = TextResourceContents(uri="file:///log", text=f"token {TOKEN}", mime_type="text/plain")
     result = error(f"no: {TOKEN}", EmbeddedResource(type="resource", resource=page), structured_content={"pin": 48151})
-    told = discreet(result, Guard().hearing({"pin": 48151})).model_dump_json(by_alias=True)
+    told = redact_result(result, Guard().hearing({"pin": 48151})).model_dump_json(by_alias=True)
     assert [each for each in (TOKEN, "48151", "file:///log") if each in told] == ["file:///log"]
 
 
 def test_what_the_guard_of_the_server_knows_is_masked() -> None:
-    told = discreet(error("See KD-4711, badge of ann."), Guard.make(patterns=[r"KD-\d{4}"], values=["badge of ann"]))
+    told = redact_result(
+        error("See KD-4711, badge of ann."), Guard.make(patterns=[r"KD-\d{4}"], values=["badge of ann"])
+    )
     assert told.content[0].text == "See [redacted], [redacted]."  # type: ignore[union-attr]
 
 
 def test_a_long_text_stays_whole() -> None:
-    told = discreet(error(f"{'word ' * 30_000}{TOKEN}"), Guard())
+    told = redact_result(error(f"{'word ' * 30_000}{TOKEN}"), Guard())
     assert told.content[0].text == f"{'word ' * 30_000}[redacted]"  # type: ignore[union-attr]
 
 

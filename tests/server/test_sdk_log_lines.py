@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from failwell.redact import DEFAULT
-from failwell.server.logs import mask
+from failwell.server.logs import mask_framework_logs
 from failwell.server.served_call import ServedCall, current
 
 LINE = "Failed to validate request: input_value={'user': 'ann', 'password': 'hunter2xYz'}"
@@ -19,13 +19,13 @@ def line(path: str) -> logging.LogRecord:
 
 @pytest.mark.parametrize("path", ["/x/site-packages/mcp/shared/session.py", "C:\\x\\mcp\\shared\\session.py"])
 def test_a_line_of_the_sdk_on_the_root_logger_is_masked(path: str, caplog: pytest.LogCaptureFixture) -> None:
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     logging.getLogger().handle(line(path))
     assert caplog.messages == ["Failed to validate request: input_value={'user': 'ann', 'password': '[redacted]'}"]
 
 
 def test_a_line_of_somebody_else_on_the_root_logger_stays(caplog: pytest.LogCaptureFixture) -> None:
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     logging.getLogger().handle(line("/x/app/main.py"))
     assert caplog.messages == [LINE]
 
@@ -36,7 +36,7 @@ def test_a_crash_that_fastmcp_writes_is_masked_by_whatever_name_its_logger_has(
     prefix: str, component: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """FastMCP 2.12 puts a name before that of the module, and 2.12.0 another one."""
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     try:
         raise RuntimeError("no login with password=hunter2xYz")
     except RuntimeError:
@@ -48,7 +48,7 @@ def test_a_crash_that_fastmcp_writes_is_masked_by_whatever_name_its_logger_has(
 @pytest.mark.parametrize("is_answered", [True, False])
 def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Of a call that Failwell answers, its own line tells it: FastMCP's would be a traceback in forty columns."""
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     token = current.set(ServedCall("pay", {}, None) if is_answered else None)
     try:
         raise ValueError("no")
@@ -65,7 +65,7 @@ def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCap
 def test_what_was_sent_for_a_secret_is_masked_in_a_list_of_problems(
     sent: object, loc: tuple[str | int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     value = sent if loc else {"password": sent}
     problem = {"type": "string_type", "loc": loc, "msg": "Input should be a valid string", "input": value}
     other = {"type": "missing", "loc": ("user",), "msg": "Field required", "input": {"city": "Bonn"}}
@@ -76,7 +76,7 @@ def test_what_was_sent_for_a_secret_is_masked_in_a_list_of_problems(
 
 def test_what_was_sent_under_a_misspelt_name_is_masked_in_a_list_of_problems(caplog: pytest.LogCaptureFixture) -> None:
     """It may have been meant for a secret; another argument stays."""
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     sent = {"api_kei": "plainword-zebra", "city": "Bonn"}
     missing = {"type": "missing_argument", "loc": ("user",), "msg": "Missing required argument", "input": sent}
     strange = {"type": "unexpected_keyword_argument", "loc": ("api_kei",), "msg": "?", "input": "plainword-zebra"}
@@ -86,7 +86,7 @@ def test_what_was_sent_under_a_misspelt_name_is_masked_in_a_list_of_problems(cap
 
 
 def test_lines_are_masked_once_however_many_servers_there_are() -> None:
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     before = list(logging.getLogger().filters)
-    mask(DEFAULT)
+    mask_framework_logs(DEFAULT)
     assert logging.getLogger().filters == before

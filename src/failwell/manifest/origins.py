@@ -10,7 +10,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from failwell.model import Declared
 from failwell.readers import DEFAULT, Table
-from failwell.server import ROUTING, functions_of, group_of, installed_on, published, ruled, said_of
+from failwell.server import ROUTING, declared_of, functions_of, group_of, installed_on, read_declared, rule_codes
 
 _MOST_PAGES: Final = 100
 
@@ -49,8 +49,8 @@ async def of_server(server: Any) -> ServerTools:
         group = None if function is None else group_of(function)
         actions = () if group is None else group.actions.values()
         functions = tuple(action.fn for action in actions) or functions_of(function)
-        refusals = {*ruled(functions), *(ROUTING if group is not None else ())}
-        said = said_of(function) if function is not None else published(tool)
+        refusals = {*rule_codes(functions), *(ROUTING if group is not None else ())}
+        said = declared_of(function) if function is not None else read_declared(tool)
         found.append(ListedTool(tool, said, functions, tuple(sorted(refusals))))
     if boundary is None or options is None:
         return ServerTools(tuple(found))
@@ -61,13 +61,13 @@ async def of_server(server: Any) -> ServerTools:
 async def of_command(command: Sequence[str]) -> ServerTools:
     """The tools of a server that a command starts on stdio."""
     async with Client(stdio_client(StdioServerParameters(command=command[0], args=list(command[1:])))) as client:
-        return ServerTools(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
+        return ServerTools(tuple([ListedTool(tool, read_declared(tool)) async for tool in _tools(client)]))
 
 
 async def of_url(url: str) -> ServerTools:
     """The tools of a server over HTTP."""
     async with Client(url) as client:
-        return ServerTools(tuple([ListedTool(tool, published(tool)) async for tool in _tools(client)]))
+        return ServerTools(tuple([ListedTool(tool, read_declared(tool)) async for tool in _tools(client)]))
 
 
 async def _tools(client: Client) -> AsyncIterator[Any]:

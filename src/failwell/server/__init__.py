@@ -57,7 +57,8 @@ _LATER: Final = {
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL: Final = {
-    **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "published", "ruled", "said_of"), ".declared_failures"),
+    **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "declared_of"), ".declared_failures"),
+    **dict.fromkeys(("read_declared", "rule_codes"), ".declared_failures"),
     "group_of": ".served_call",
     "gate_of": ".served_call",
     "installed_on": ".",
@@ -96,12 +97,12 @@ def install(server: S, **options: Unpack[Given]) -> S:
     name, _, function = adapter.partition(".")
     install_on = getattr(bring(f".adapters.{name}", __name__, kind.extra), function or "install")
     from .boundary import Boundary
-    from .logs import mask
+    from .logs import mask_framework_logs
 
     boundary = Boundary(chosen)
     install_on(server, boundary)
     boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
-    mask(chosen.guard)
+    mask_framework_logs(chosen.guard)
     for each in _layers(server):
         setattr(each, _MARK, boundary)
     return server

@@ -35,28 +35,37 @@ from failwell.readers import Checks, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
-from .declared_failures import said_of
-from .exception_reader import Reader, identified
+from .declared_failures import declared_of
+from .exception_reader import Reader, with_correlation_id
 from .holding import Holds, confirm
 from .idempotent_calls import IdempotentCalls, key_of
 from .options import PROTOCOL_NUMBERS, Options
-from .questions import Answers, ask, can_ask, missing, resumed
+from .questions import Answers, ask, can_ask, missing_arguments_question, read_answers
 from .renderer import Renderer, without_secrets
-from .replies import IGNORED, discreet, envelope_in, enveloped, fitted, is_writable, remarked, written
+from .replies import (
+    IGNORED,
+    add_remarks,
+    envelope_in,
+    is_writable,
+    redact_result,
+    replace_surrogates,
+    truncate_result,
+    wrap_in_envelope,
+)
 from .served_call import (
     URL_ELICITATION,
-    Facts,
-    Failed,
+    FailedCall,
     ServedCall,
-    as_listed,
+    ToolInfo,
     current,
-    error_returned,
     gate_of,
-    left_as,
     marks_of,
-    run_failed,
-    stated_in,
-    taken,
+    record_exception,
+    record_failed_run,
+    record_returned_error,
+    reraise_control_flow,
+    stated_failure,
+    to_listed,
 )
 from .watchers import Watchers
 from .wrong_requests import WrongRequests
@@ -80,19 +89,19 @@ class FrameworkCall:
         """Run the tool with these arguments."""
         raise NotImplementedError
 
-    async def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> FailedCall:
         """Read what the run raised; what is no failure of the tool is raised."""
         raise NotImplementedError
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> ToolInfo:
         """What the tool is. Asked only where somebody needs to know: most calls work."""
         raise NotImplementedError
 
-    def opened(self, result: Any) -> Any:
+    def to_sdk(self, result: Any) -> Any:
         """The framework's result as the SDK's; None for what is no result of a tool."""
         return result
 
-    def closed(self, result: Any) -> Any:
+    def from_sdk(self, result: Any) -> Any:
         """The SDK's result as the framework's."""
         return result
 
@@ -109,14 +118,14 @@ class Boundary:
         self.options = options
         self.reader = Reader(options)
         self.renderer = Renderer(options)
-        self.once = IdempotentCalls.of(options.idempotency)
+        self.idempotency = IdempotentCalls.of(options.idempotency)
         self.stats = Stats()
         self.wrong = WrongRequests(options)
-        self.listed: Callable[[], Awaitable[list[Facts]]] | None = None
+        self.list_tools: Callable[[], Awaitable[list[ToolInfo]]] | None = None
         """How to list the tools of the server; set by its adapter."""
         self.watchers = Watchers(options)
         self.holds = Holds(options.hold, options.idempotency)
-        self._listing: tuple[list[Facts], list[dict[str, Any]]] = ([], [])
+        self._listing: tuple[list[ToolInfo], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self._has_begun = False
         self._dresses = self.renderer.envelope is not None or self.renderer.max_output is not None
@@ -126,7 +135,7 @@ class Boundary:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
         if self.renderer.envelope is not None and call.wanted() in (None, self.renderer.form):
             call.enveloped = True
-        if self._has_begun and self.once is None:
+        if self._has_begun and self.idempotency is None:
             # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
             return self._handle(call, framework)
         return self._handle_once(call, framework)
@@ -135,10 +144,11 @@ class Boundary:
         if not self._has_begun:
             self._has_begun = True
             self.reader.effects.tell_unmarked(self._logger, await self._tools())
-        if self.once is not None and (key := key_of(call)) is not None:
+        if self.idempotency is not None and (key := key_of(call)) is not None:
             tool = await framework.facts()
             if self.reader.effects.nature(tool) is not Nature.READ:
-                return await self.once.answer(self, call, key, tool, partial(self._handle, call, framework), framework)
+                work = partial(self._handle, call, framework)
+                return await self.idempotency.answer(self, call, key, tool, work, framework)
         return await self._handle(call, framework)
 
     async def _handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
@@ -148,11 +158,11 @@ class Boundary:
             sent = call.arguments
             answers: Answers | None = None
             if call.goes_on:
-                before = resumed(call)
+                before = read_answers(call)
                 if isinstance(before, ToolError):
                     # The question was declined, and that is final.
                     declined = self.reader.failed(before, await framework.facts(), before, sent)
-                    return framework.closed(self._answer(call, declined))
+                    return framework.from_sdk(self._answer(call, declined))
                 answers = before
             if self.holds and (stopped := await self._held(call, framework)) is not None:
                 return stopped
@@ -165,17 +175,17 @@ class Boundary:
                     result = await framework.run(call.arguments)
                 except BaseException as exc:
                     try:
-                        raised = taken(exc)
+                        raised = reraise_control_flow(exc)
                     except BaseException:
-                        run_failed(call.tool)
+                        record_failed_run(call.tool)
                         raise
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
-                    if call.enveloped and isinstance(whole := framework.opened(result), CallToolResult):
+                    if call.enveloped and isinstance(whole := framework.to_sdk(result), CallToolResult):
                         own, whole = envelope_in(call, whole)
                         if own is not None:
                             call.enveloped = False
-                            result = framework.closed(changed(whole, is_error=not own["success"]))
+                            result = framework.from_sdk(changed(whole, is_error=not own["success"]))
                     if getattr(result, framework.flag, False) is True:
                         return await self._returned(call, result, framework)
                     return await self._succeeded(call, result, framework, made, began)
@@ -184,19 +194,19 @@ class Boundary:
                     if not isinstance(failed.outcome, NeedsInput):
                         made.runs += (failed.outcome.effect,)
                 except BaseException:
-                    run_failed(call.tool)
-                    self._observe(call, Facts(call.tool), None)
+                    record_failed_run(call.tool)
+                    self._observe(call, ToolInfo(call.tool), None)
                     raise
                 failed = await self._advise(call, failed)
                 outcome = await self._asked(call, failed, answers)
                 if isinstance(outcome, InputRequiredResult):
                     self._observe(call, failed.tool, None, asked=True)
-                    return framework.closed(outcome)
+                    return framework.from_sdk(outcome)
                 if not isinstance(outcome, Answers):
-                    return framework.closed(self._answer(call, failed._replace(outcome=outcome)))
+                    return framework.from_sdk(self._answer(call, failed._replace(outcome=outcome)))
                 answers = outcome
         except BaseException as exc:
-            left_as(call.request, exc)
+            record_exception(call.request, exc)
             raise
         finally:
             made.is_over = True
@@ -221,12 +231,12 @@ class Boundary:
         """A success in the server's envelope, not too long, and with what there is to say beside it."""
         options, envelope = self.options, self.renderer.envelope
         try:
-            whole = framework.opened(result)
+            whole = framework.to_sdk(result)
             if not isinstance(whole, CallToolResult):
                 return result
             if not is_writable(whole):
                 log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
-                whole = written(whole)
+                whole = replace_surrogates(whole)
             tool = await framework.facts()
             if (
                 call.ungated
@@ -235,17 +245,17 @@ class Boundary:
             ):
                 whole = changed(whole, content=call.ungated[gate])
             if (most := self.renderer.max_output) is not None:
-                whole = fitted(call, whole, most, tool.schema, tool.structured)
+                whole = truncate_result(call, whole, most, tool.schema, tool.structured)
             if envelope is not None and call.enveloped:
-                whole = enveloped(call, whole, envelope, tool.output)
+                whole = wrap_in_envelope(call, whole, envelope, tool.output)
             if call.ignored:
                 # Whoever sends a secret by mistake sends it under any name.
                 held = options.guard(ToolError("", details={"names": list(call.ignored)})).details.get("names", ())
                 names = [name for name in held if isinstance(name, str)]
                 whole = changed(whole, meta={**(whole.meta or {}), IGNORED: names})
             if call.remarks:
-                whole = remarked(call, whole, options.guard, call.wanted() or self.renderer.form)
-            return framework.closed(whole)
+                whole = add_remarks(call, whole, options.guard, call.wanted() or self.renderer.form)
+            return framework.from_sdk(whole)
         except Exception as exc:
             # The tool did its work, and whoever called it must know; how it looks comes second.
             log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
@@ -254,40 +264,40 @@ class Boundary:
     async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
         """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
         say. One in the form of a contract is written down and counted as what it says."""
-        whole = framework.opened(result)
+        whole = framework.to_sdk(result)
         if not isinstance(whole, CallToolResult):
-            self._observe(call, Facts(call.tool), None)
-            return result if is_writable(result) else framework.closed(written(whole))
+            self._observe(call, ToolInfo(call.tool), None)
+            return result if is_writable(result) else framework.from_sdk(replace_surrogates(whole))
         failed = await self._restated(call, whole, framework)
         if failed is not None:
-            run_failed(call.tool, failed.outcome)
+            record_failed_run(call.tool, failed.outcome)
             answer = self._answer(call, await self._advise(call, failed))
-            rest = [block for block in discreet(whole, failed.guard).content if not isinstance(block, TextContent)]
-            return framework.closed(changed(answer, content=[*answer.content, *rest]))
-        error_returned(call.tool, whole)
-        tool = await self._known(framework) or Facts(call.tool)
-        told = whole if is_writable(result) else written(whole)
-        about = stated_in(whole)
+            rest = [block for block in redact_result(whole, failed.guard).content if not isinstance(block, TextContent)]
+            return framework.from_sdk(changed(answer, content=[*answer.content, *rest]))
+        record_returned_error(call.tool, whole)
+        tool = await self._known(framework) or ToolInfo(call.tool)
+        told = whole if is_writable(result) else replace_surrogates(whole)
+        about = stated_failure(whole)
         if isinstance(about, ToolError) and META_KEY not in (whole.meta or {}):
             # In the form of a contract: it is read and written down, and told to programs, too.
             own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
             failed = self.reader.read(own, tool, call.arguments)
-            about = call.outcome = self.write_down(failed, call.request_id, call.era)
+            about = call.outcome = self.redact_and_log(failed, call.request_id, call.era)
             if self.renderer.with_meta:
                 told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
             self._observe(call, tool, about if isinstance(about, ToolError) else None)
         else:
-            self._observe(call, Facts(call.tool), None)
+            self._observe(call, ToolInfo(call.tool), None)
         # In its own words it says nothing about its effect.
         error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
         await self._hold(call, error, tool)
-        told = discreet(told, self.reader.guard(tool.schema).hearing(call.arguments))
-        return result if told is whole else framework.closed(told)
+        told = redact_result(told, self.reader.guard(tool.schema).hearing(call.arguments))
+        return result if told is whole else framework.from_sdk(told)
 
-    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> Failed | None:
+    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> FailedCall | None:
         """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
         does not; or it is another server's word about another tool. None if it stands."""
-        effects, about = self.reader.effects, stated_in(whole)
+        effects, about = self.reader.effects, stated_failure(whole)
         made = marks.get()
         place = None if made is None else made.effect
         is_silent = not isinstance(about, ToolError) or about.effect in (None, Effect.NONE)
@@ -317,24 +327,24 @@ class Boundary:
     ) -> CallToolResult:
         """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
         # What this call was sent is known anyway.
-        tool = await self._known(framework) or Facts(call.tool)
-        return discreet(result, self.reader.guard(tool.schema).hearing(call.arguments))
+        tool = await self._known(framework) or ToolInfo(call.tool)
+        return redact_result(result, self.reader.guard(tool.schema).hearing(call.arguments))
 
-    async def _known(self, framework: FrameworkCall) -> Facts | None:
+    async def _known(self, framework: FrameworkCall) -> ToolInfo | None:
         """What the tool is; None where it cannot be found any more."""
         try:
             return await framework.facts()
         except Exception:
             return None
 
-    def _in_all(self, failed: Failed) -> Failed:
+    def _in_all(self, failed: FailedCall) -> FailedCall:
         """A failure, with what earlier runs of the tool in the same call may have done."""
         outcome = failed.outcome
         if not isinstance(outcome, ToolError) or not (changes := self.reader.effects.in_all(outcome, failed.tool)):
             return failed
         return failed._replace(outcome=outcome.replace(**changes))
 
-    async def _advise(self, call: ServedCall, failed: Failed) -> Failed:
+    async def _advise(self, call: ServedCall, failed: FailedCall) -> FailedCall:
         """The failure with the read call that tells, where the call may have been done; and it is held."""
         outcome = failed.outcome
         if not isinstance(outcome, ToolError):
@@ -354,20 +364,20 @@ class Boundary:
         known, listed = self._listing
         if len(known) != len(tools) or not all(map(is_, known, tools)):
             # Kept as long as the tools stay the same.
-            listed = [as_listed(each) for each in tools]
+            listed = [to_listed(each) for each in tools]
             self._listing = (tools, listed)
         return self._checks.find(call.tool, call.arguments, listed)
 
-    async def _tools(self) -> list[Facts]:
+    async def _tools(self) -> list[ToolInfo]:
         """The tools of the server; none where they cannot be listed."""
         try:
-            return [] if self.listed is None else await self.listed()
+            return [] if self.list_tools is None else await self.list_tools()
         except Exception:
             return []
 
-    async def _hold(self, call: ServedCall, error: ToolError, tool: Facts) -> None:
+    async def _hold(self, call: ServedCall, error: ToolError, tool: ToolInfo) -> None:
         """Hold a write that may have been done. A key answers by itself."""
-        if not self.reader.effects.traits(tool).writes or (self.once is not None and key_of(call) is not None):
+        if not self.reader.effects.traits(tool).writes or (self.idempotency is not None and key_of(call) is not None):
             return
         if leaves_in_doubt(error):
             await self.holds.failed(call, error, error.verify or await self._check_of(call))
@@ -381,23 +391,23 @@ class Boundary:
             held = held._replace(verify=await self._check_of(call))
         confirmed = await confirm(call, held)
         if isinstance(confirmed, InputRequiredResult):
-            self._observe(call, Facts(call.tool), None, asked=True)
-            return framework.closed(confirmed)
+            self._observe(call, ToolInfo(call.tool), None, asked=True)
+            return framework.from_sdk(confirmed)
         if confirmed:
             await self.holds.release(call)
             return None
         error = held.answer()
         failed = self.reader.failed(error, await framework.facts(), error, call.arguments)
-        return framework.closed(self._answer(call, failed, prevented=True))
+        return framework.from_sdk(self._answer(call, failed, prevented=True))
 
     async def _asked(
-        self, call: ServedCall, failed: Failed, before: Answers | None
+        self, call: ServedCall, failed: FailedCall, before: Answers | None
     ) -> Answers | Outcome | InputRequiredResult:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
         outcome = failed.outcome
         question = outcome if isinstance(outcome, NeedsInput) else None
         if question is None and self.options.questions != "ask":
-            question = missing(outcome)
+            question = missing_arguments_question(outcome)
         if question is not None and self.options.questions == "result":
             return question
         if question is None or not can_ask(call):
@@ -406,17 +416,17 @@ class Boundary:
         # A question that could not be asked is answered as what it was.
         return outcome if found is question else found
 
-    def refused(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> CallToolResult:
+    def refused(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> CallToolResult:
         """The answer to a call that is not run."""
         return self._answer(call, self._around(call, raised, tool, passed))
 
-    async def failed_around(
-        self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks
+    async def answer_around(
+        self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks
     ) -> CallToolResult:
         """The answer to a call where somebody around the tool has failed: before it ran, or after."""
         return self._answer(call, await self._advise(call, self._around(call, raised, tool, passed)))
 
-    def _around(self, call: ServedCall, raised: BaseException, tool: Facts, passed: Marks) -> Failed:
+    def _around(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> FailedCall:
         token = marks.set(passed)
         try:
             return self._in_all(self.read(raised, tool, call.arguments, era=call.era))
@@ -424,11 +434,11 @@ class Boundary:
             marks.reset(token)
 
     def read(
-        self, exc: BaseException, tool: Facts, arguments: Mapping[str, Any] | None = None, *, era: str, **how: bool
-    ) -> Failed:
+        self, exc: BaseException, tool: ToolInfo, arguments: Mapping[str, Any] | None = None, *, era: str, **how: bool
+    ) -> FailedCall:
         """What `exc` means to the caller of `tool`; what is business between client and server is raised."""
         if isinstance(exc, MCPError) and self.is_protocol(exc, era):
-            raise self.safe(exc)
+            raise self.redact_protocol_error(exc)
         return self.reader.read(exc, tool, arguments, **how)
 
     def is_protocol(self, exc: MCPError, era: str) -> bool:
@@ -438,24 +448,24 @@ class Boundary:
             return False
         return exc.error.code in PROTOCOL_NUMBERS and not is_structured({"data": exc.error.data})
 
-    def safe(self, exc: MCPError) -> MCPError:
+    def redact_protocol_error(self, exc: MCPError) -> MCPError:
         """A protocol error without secrets; itself if it has none."""
         if exc.error.code == URL_ELICITATION:
             # The page is for the user, and its address must work.
             return exc
         return without_secrets(exc, self.options.guard)
 
-    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> Failed:
+    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> FailedCall:
         """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
         name, call.counted = call.tool, UNKNOWN
         error = unknown_tool(name, list(names))
         if self.renderer.is_protocol(error) and self.renderer.form != jsonrpc.FORMAT.name:
-            error = identified(error)
+            error = with_correlation_id(error)
             left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
-            failed = self.reader.failed(error, Facts(name), error, call.arguments)
-            self.write_down(failed, call.request_id, number=left.error.code)
+            failed = self.reader.failed(error, ToolInfo(name), error, call.arguments)
+            self.redact_and_log(failed, call.request_id, number=left.error.code)
             raise left
-        return self.reader.failed(error, Facts(name), raised or error, call.arguments)
+        return self.reader.failed(error, ToolInfo(name), raised or error, call.arguments)
 
     def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
         """A failed read, prompt or completion: the specification's number, and the whole error in the data.
@@ -466,7 +476,7 @@ class Boundary:
             number, data = exc.error.code, exc.error.data
             is_ours = isinstance(data, dict) and META_KEY in data
             if number in PROTOCOL_NUMBERS or number in _OF_REQUESTS or is_ours:
-                return self.safe(exc)
+                return self.redact_protocol_error(exc)
             if number == _INTERNAL_ERROR and exc.__cause__ is not None:
                 # A framework's word for a crash.
                 exc = exc.__cause__
@@ -485,26 +495,31 @@ class Boundary:
             )
         return left
 
-    def _answer(self, call: ServedCall, failed: Failed, *, prevented: bool = False) -> CallToolResult:
+    def _answer(self, call: ServedCall, failed: FailedCall, *, prevented: bool = False) -> CallToolResult:
         """A failure as the result of the call, counted and written down."""
-        outcome = call.outcome = self.write_down(failed, call.request_id, call.era)
+        outcome = call.outcome = self.redact_and_log(failed, call.request_id, call.era)
         error = outcome if isinstance(outcome, ToolError) else None
         self._observe(call, failed.tool, error, asked=error is None, prevented=prevented)
         result = self.renderer.result(outcome, failed.tool, call, failed.guard, raised=failed.raised)
         return CallToolResult.model_validate(result)
 
-    def write_down(
-        self, failed: Failed, request_id: str | int | None = None, era: str = MODERN_ERA, *, number: int | None = None
+    def redact_and_log(
+        self,
+        failed: FailedCall,
+        request_id: str | int | None = None,
+        era: str = MODERN_ERA,
+        *,
+        number: int | None = None,
     ) -> Outcome:
         """The failure as it may leave, with the id by which the log knows it. Here, and only here, it passes the guard.
         The log is told more than the caller, and masks that by itself. `number` is the one with which it leaves."""
         outcome, tool, raised, guard = failed
         if not isinstance(outcome, ToolError):
-            return failed.guarded()
+            return failed.redacted()
         if outcome.tool is None:
             outcome = outcome.replace(tool=tool.name, action=tool.action)
         if outcome.correlation_id is None:
-            outcome = identified(outcome)
+            outcome = with_correlation_id(outcome)
         told = guard(outcome)
         if not outcome.logged:
             log_failure(
@@ -520,7 +535,7 @@ class Boundary:
             )
         return told
 
-    def replayed(self, call: ServedCall, tool: Facts, error: ToolError | None, *, failed: bool) -> None:
+    def replayed(self, call: ServedCall, tool: ToolInfo, error: ToolError | None, *, failed: bool) -> None:
         """Tell everybody who watches that a call was answered as it had been before."""
         if failed:
             self._observe(call, tool, error, prevented=True)
@@ -530,7 +545,7 @@ class Boundary:
             self._emit(call, None, ok=True, prevented=True)
 
     def _observe(
-        self, call: ServedCall, tool: Facts, error: ToolError | None, *, asked: bool = False, prevented: bool = False
+        self, call: ServedCall, tool: ToolInfo, error: ToolError | None, *, asked: bool = False, prevented: bool = False
     ) -> None:
         """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
         self.stats.add(call.counted, call.seconds, not asked, error, asked)
@@ -540,7 +555,7 @@ class Boundary:
             count_failure(error, tool=call.counted)
         if self.watchers.are_there:
             more: dict[str, Any] = {"asked": asked, "action": tool.action, "prevented": prevented}
-            if error is not None and (codes := said_of(tool.function).codes):
+            if error is not None and (codes := declared_of(tool.function).codes):
                 more |= {"declared": not self.renderer.undeclared(error, tool), "declares": codes}
             self._emit(call, error, ok=asked, **more)
 

@@ -29,7 +29,7 @@ class ListedFunction:
         self.__failwell_raises__ = said
 
 
-def said_of(function: Any) -> Declared:
+def declared_of(function: Any) -> Declared:
     """What is declared on a tool's function; for a group, what its actions say together."""
     group = group_of(function)
     if group is None:
@@ -54,12 +54,12 @@ def functions_of(function: Any) -> tuple[Callable[..., Any], ...]:
     return () if function is None else (function,)
 
 
-def ruled(functions: tuple[Any, ...]) -> tuple[str, ...]:
+def rule_codes(functions: tuple[Any, ...]) -> tuple[str, ...]:
     """The codes of the rules that functions stand under."""
     return tuple(sorted({code for each in functions for rule in rules_of(each) for code in rule.codes}))
 
 
-def published(tool: Any) -> Declared:
+def read_declared(tool: Any) -> Declared:
     """What a listed tool says about its failures."""
     said = (getattr(tool, "meta", None) or {}).get(RAISES_KEY)
     if not isinstance(said, Mapping):
@@ -75,11 +75,11 @@ def published(tool: Any) -> Declared:
 
 async def publish(result: Any, find: Callable[[str], Awaitable[Any]]) -> Any:
     """The answer to `tools/list`, in which each tool says what it declares. `find` gives a tool's function."""
-    tools = [labelled(tool, said_of(await find(tool.name))) for tool in result.tools]
+    tools = [add_declared(tool, declared_of(await find(tool.name))) for tool in result.tools]
     return result if all(map(is_, tools, result.tools)) else result.model_copy(update={"tools": tools})
 
 
-def publishing(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
+def publish_declared(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
     """Wraps a handler of `tools/list`."""
 
     def wrap(handler: Any) -> Any:
@@ -91,7 +91,7 @@ def publishing(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
     return wrap
 
 
-def labelled(tool: Any, said: Declared) -> Any:
+def add_declared(tool: Any, said: Declared) -> Any:
     """The tool with what it declares in its `_meta`; itself if it declares nothing."""
     told = getattr(tool, "meta", None) or {}
     if said == Declared() or RAISES_KEY in told:

@@ -18,7 +18,7 @@ from failwell.redact import DEFAULT as GUARD
 from .exception_reader import Effects, source_of
 from .functions import Naming, alike, is_of_kind, name_of, passing
 from .options import demand
-from .served_call import NOTHING_KNOWN, Facts, current
+from .served_call import NOTHING_KNOWN, ToolInfo, current
 
 log = logging.getLogger("failwell.server")
 
@@ -193,7 +193,7 @@ def meaning(
 
     `refuses` says that an exception of the author's own code, such as a ValueError, is the word that nothing was done.
     """
-    facts = Facts(tool or "", function=function, traits=traits)
+    facts = ToolInfo(tool or "", function=function, traits=traits)
     own = from_error(exc, context=False)
     if own is not None:
         # One of a group, or somebody's reading of an exception, is no word about this tool; an effect given is.

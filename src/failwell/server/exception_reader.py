@@ -53,7 +53,7 @@ from failwell.redact import Guard, cited, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
 from .options import Envelope, Options
-from .served_call import URL_ELICITATION, BrokenResult, Facts, Failed
+from .served_call import URL_ELICITATION, BrokenResult, FailedCall, ToolInfo
 from .tool_rules import is_refused_inside
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
@@ -67,7 +67,7 @@ class Effects:
         self._reads, self._writes, self._unmarked = tuple(reads), tuple(writes), unmarked
         self._traits: dict[tuple[str, Traits], Traits] = {}
 
-    def traits(self, tool: Facts) -> Traits:
+    def traits(self, tool: ToolInfo) -> Traits:
         """What the tool is, by its annotations, the options and its name."""
         key = tool.name, tool.traits
         if (known := self._traits.get(key)) is None:
@@ -78,11 +78,11 @@ class Effects:
             self._traits[key] = known
         return known
 
-    def nature(self, tool: Facts) -> Nature:
+    def nature(self, tool: ToolInfo) -> Nature:
         return self.traits(tool).nature
 
     def of(
-        self, error: ToolError, tool: Facts, *, source: Source, exc: BaseException, nested: bool = False
+        self, error: ToolError, tool: ToolInfo, *, source: Source, exc: BaseException, nested: bool = False
     ) -> dict[str, Any]:
         """The changes by which an error says what is known of the effect. `exc` is what was raised: by another tool,
         which this one has called, where it is `nested`."""
@@ -113,7 +113,7 @@ class Effects:
             changes |= dict.fromkeys(ADVICE)
         return changes
 
-    def of_result(self, broken: BrokenResult, tool: Facts) -> dict[str, Any]:
+    def of_result(self, broken: BrokenResult, tool: ToolInfo) -> dict[str, Any]:
         """The same for a tool that came to its end, and returned what it does not promise."""
         nature, made = self.nature(tool), marks.get()
         if nature is Nature.READ:
@@ -129,14 +129,14 @@ class Effects:
         is_empty = broken.words or broken.returned in (None, "")
         return _stating(effect_of_escape(nature) if is_empty else Effect.DONE)
 
-    def of_passed_on(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+    def of_passed_on(self, error: ToolError, tool: ToolInfo) -> dict[str, Any]:
         """The same for what another server said of another tool, and a tool gives as its own answer."""
         made = marks.get()
         return _stating(
             effect_of_raise(error, self.nature(tool), Source.ESCAPED, None if made is None else made.effect)
         )
 
-    def in_all(self, error: ToolError, tool: Facts) -> dict[str, Any]:
+    def in_all(self, error: ToolError, tool: ToolInfo) -> dict[str, Any]:
         """The changes by which an error says what all runs of the tool in this call may have done."""
         made = marks.get()
         if made is None or not made.runs:
@@ -154,7 +154,7 @@ class Effects:
             changes["message"] = f"{error.message} {cited(made.said)}"
         return changes
 
-    def tell_unmarked(self, log: Any, tools: Collection[Facts]) -> None:
+    def tell_unmarked(self, log: Any, tools: Collection[ToolInfo]) -> None:
         """Tell the author once which tools say nothing about themselves, and what to add."""
         unmarked = (
             tool.name
@@ -216,13 +216,13 @@ class Reader:
     def read(
         self,
         exc: BaseException,
-        tool: Facts,
+        tool: ToolInfo,
         arguments: Mapping[str, Any] | None = None,
         *,
         rejected: bool = False,
         nested: bool = False,
         masked: bool = False,
-    ) -> Failed:
+    ) -> FailedCall:
         """What `exc` means to the caller of `tool`.
 
         `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
@@ -243,17 +243,17 @@ class Reader:
             outcome = self._plain(exc, tool, sent, rejected, nested, masked or self.masks)
         if isinstance(outcome, ToolError):
             if outcome.correlation_id is None:
-                outcome = identified(outcome)
+                outcome = with_correlation_id(outcome)
             if arguments is not None and (outcome.fields or outcome.patch):
                 # A model that reads what is wrong is shown the whole call that it is to make.
                 outcome = outcome.replace(sent=arguments)
         return self.failed(outcome, tool, exc, arguments)
 
     def failed(
-        self, outcome: Outcome, tool: Facts, raised: BaseException, arguments: Mapping[str, Any] | None
-    ) -> Failed:
+        self, outcome: Outcome, tool: ToolInfo, raised: BaseException, arguments: Mapping[str, Any] | None
+    ) -> FailedCall:
         """A failure with the guard that knows what was sent."""
-        return Failed(outcome, tool, raised, self.guard(tool.schema).hearing(arguments))
+        return FailedCall(outcome, tool, raised, self.guard(tool.schema).hearing(arguments))
 
     def guard(self, schema: Mapping[str, Any] | None) -> Guard:
         """The guard that also knows which arguments of the tool are secret."""
@@ -281,16 +281,16 @@ class Reader:
             error.effect = Effect.NONE
             if error.code == "INTERNAL_ERROR":
                 error = error.replace(message=f"[{what}] The server failed unexpectedly.")
-        return identified(error)
+        return with_correlation_id(error)
 
-    def _structured(self, own: ToolError, exc: BaseException, tool: Facts, nested: bool) -> ToolError:
+    def _structured(self, own: ToolError, exc: BaseException, tool: ToolInfo, nested: bool) -> ToolError:
         """One that is structured already: its author's, or read somewhere else."""
         is_anothers = nested or (own.origin is not None and own.tool is not None)
         changes: dict[str, Any] = {}
         if not own.tool or is_anothers:
             changes = {"tool": tool.name, "action": tool.action if is_anothers else own.action or tool.action}
         if is_anothers and own.kind is Kind.VALIDATION:
-            own = anothers(own)
+            own = as_upstream_error(own)
         # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
         is_said = own.standing is None or own.given("effect")
         is_authors = own is exc and is_said and not is_anothers
@@ -305,7 +305,7 @@ class Reader:
         return own.replace(**changes) if changes else own
 
     def _plain(
-        self, exc: BaseException, tool: Facts, sent: Mapping[str, Any], rejected: bool, nested: bool, masked: bool
+        self, exc: BaseException, tool: ToolInfo, sent: Mapping[str, Any], rejected: bool, nested: bool, masked: bool
     ) -> ToolError:
         """Any other exception: by what refused the arguments, by the author's own raise, or by the table."""
         error = _of_arguments(exc, tool, sent, rejected, nested)
@@ -325,7 +325,7 @@ class Reader:
                 if not error.authored:
                     error = invalid_json(exc, sent) or unexpected(exc, sent, tool.schema, tool=tool.name) or error
             if nested and error.kind is Kind.VALIDATION:
-                error = anothers(error)
+                error = as_upstream_error(error)
         if masked := masked and not rejected and not _may_be_told(exc, error):
             error = _masked(error)
         changes: dict[str, Any] = {
@@ -366,7 +366,7 @@ class Reader:
 
 
 def _of_arguments(
-    exc: BaseException, tool: Facts, sent: Mapping[str, Any], rejected: bool, nested: bool
+    exc: BaseException, tool: ToolInfo, sent: Mapping[str, Any], rejected: bool, nested: bool
 ) -> ToolError | None:
     """What a validator has against arguments of this call; None for any other exception."""
     if rejected:
@@ -397,12 +397,12 @@ def _is_databases(exc: BaseException, error: ToolError) -> bool:
 _OF_DATA: Final = frozenset({Kind.NOT_FOUND, Kind.CONFLICT, Kind.VALIDATION})
 
 
-def anothers(error: ToolError) -> ToolError:
+def as_upstream_error(error: ToolError) -> ToolError:
     """What was wrong with a call that a tool made is nothing that its own caller could correct."""
     return ToolError(cited(error.message), code="UPSTREAM_ERROR", origin=error.origin, cause=error)
 
 
-def identified(error: ToolError) -> ToolError:
+def with_correlation_id(error: ToolError) -> ToolError:
     """The error with an id of its own, by which the log is searched."""
     return error if error.correlation_id is not None else error.replace(correlation_id=new_id())
 

@@ -31,7 +31,7 @@ from .served_call import ServedCall, marks_of
 
 if TYPE_CHECKING:
     from .boundary import Boundary, FrameworkCall
-    from .served_call import Facts
+    from .served_call import ToolInfo
 
 log = logging.getLogger("failwell.server")
 
@@ -173,14 +173,14 @@ class IdempotentCalls:
         boundary: Boundary,
         call: ServedCall,
         key: object,
-        tool: Facts,
+        tool: ToolInfo,
         work: Callable[[], Awaitable[Any]],
         framework: FrameworkCall,
     ) -> Any:
         """The answer to a call with a key: `work` is done, or has been."""
 
         def refused(error: ToolError) -> Any:
-            return framework.closed(boundary.refused(call, error, tool, marks_of(call.request)))
+            return framework.from_sdk(boundary.refused(call, error, tool, marks_of(call.request)))
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
@@ -203,7 +203,7 @@ class IdempotentCalls:
             return await work() if tool.traits.repeatable else refused(_unfinished())
         answer = json.loads(kept.answer)
         boundary.replayed(call, tool, _failure(answer), failed=_failed(answer))
-        return framework.closed(_again(answer))
+        return framework.from_sdk(_again(answer))
 
     def _is_meant(self, sent: Mapping[str, Any]) -> bool:
         """Whether the keys here are those that the agent counts on; a new key may count on what was here before."""
@@ -256,7 +256,7 @@ class IdempotentCalls:
         self,
         call: ServedCall,
         claim: Claim,
-        tool: Facts,
+        tool: ToolInfo,
         work: Callable[[], Awaitable[Any]],
         framework: FrameworkCall,
     ) -> Any:
@@ -268,7 +268,7 @@ class IdempotentCalls:
             if isinstance(exc, Exception):
                 await asyncio.shield(ending)
             raise
-        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, framework.opened(result))))
+        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, framework.to_sdk(result))))
         await asyncio.shield(ending)
         return result
 
@@ -290,7 +290,7 @@ class IdempotentCalls:
         finally:
             self._under_way.pop(claim.key).set_result(None)
 
-    async def _returned(self, claim: Claim, call: ServedCall, tool: Facts, whole: Any) -> None:
+    async def _returned(self, claim: Claim, call: ServedCall, tool: ToolInfo, whole: Any) -> None:
         wire = (
             whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
         )

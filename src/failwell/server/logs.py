@@ -82,7 +82,7 @@ def _printed(exc: BaseException) -> str:
     return "\n\nwhich came from\n\n".join(told)
 
 
-def mask(guard: Guard) -> None:
+def mask_framework_logs(guard: Guard) -> None:
     """Mask what the frameworks log in this process."""
     factory = logging.getLogRecordFactory()
     if not isinstance(factory, _MaskedRecords):

@@ -56,7 +56,7 @@ def can_ask(call: ServedCall) -> bool:
     return call.era >= MODERN_ERA or bool(call.request.session.can_send_request)
 
 
-def resumed(call: ServedCall) -> Answers | ToolError | None:
+def read_answers(call: ServedCall) -> Answers | ToolError | None:
     """What the client sends along when it makes a call again after a question; None for a call made anew."""
     if "inputResponses" not in call.params or call.era < MODERN_ERA:
         return None
@@ -129,7 +129,7 @@ def _state(sent: object) -> dict[str, Any] | None:
     return state if all(isinstance(name, str) for name in state["asked"]) else None
 
 
-def missing(error: Outcome) -> NeedsInput | None:
+def missing_arguments_question(error: Outcome) -> NeedsInput | None:
     """The question behind a failure that is nothing but missing arguments; None for any other.
 
     What an author's `required` says, the tool said while it ran: an answer would have it run once more.

@@ -26,12 +26,12 @@ from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
-from .declared_failures import COMMON, INPUT_DECLINED, is_undeclared, ruled, said_of
+from .declared_failures import COMMON, INPUT_DECLINED, declared_of, is_undeclared, rule_codes
 from .exception_reader import own_error
 from .idempotent_calls import CODES
 from .options import Envelope, Options
-from .replies import worded
-from .served_call import FORMAT_KEY, Facts, ServedCall, gate_of
+from .replies import promised_remark
+from .served_call import FORMAT_KEY, ServedCall, ToolInfo, gate_of
 
 log = logging.getLogger("failwell.server")
 
@@ -69,7 +69,7 @@ class Renderer:
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
 
     def result(
-        self, outcome: Outcome, tool: Facts, call: ServedCall, guard: Guard, *, raised: BaseException
+        self, outcome: Outcome, tool: ToolInfo, call: ServedCall, guard: Guard, *, raised: BaseException
     ) -> dict[str, Any]:
         """The answer as the result of the call, or the protocol error the options ask for, raised.
 
@@ -129,7 +129,7 @@ class Renderer:
         )
         if tool.output is not None and answer.get("isError") is False and error is not None:
             # A result that is no error must have the promised form.
-            content = worded(answer["content"][0]["text"], self._checkers(tool.output))
+            content = promised_remark(answer["content"][0]["text"], self._checkers(tool.output))
             if content is None:
                 # Without the promised data a client would throw, so the flag gives way; the severity stays.
                 answer["isError"] = True
@@ -185,9 +185,9 @@ class Renderer:
             number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         return protocol_error(number, guarded.message, data)
 
-    def undeclared(self, error: ToolError, tool: Facts) -> bool:
+    def undeclared(self, error: ToolError, tool: ToolInfo) -> bool:
         """Whether a tool that declares its codes sends one that it does not declare."""
-        return is_undeclared(error, said_of(tool.function), (*ruled((tool.function,)), *CODES))
+        return is_undeclared(error, declared_of(tool.function), (*rule_codes((tool.function,)), *CODES))
 
     def common_codes(self) -> tuple[str, ...]:
         """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
@@ -220,7 +220,7 @@ class Renderer:
         is_enough = self._as_written or not any(getattr(outcome, name) for name in _NEEDED)
         return not (as_written and is_enough and outcome.effect in (None, Effect.NONE))
 
-    def _tell_unplaced(self, error: ToolError, tool: Facts, format: str) -> None:
+    def _tell_unplaced(self, error: ToolError, tool: ToolInfo, format: str) -> None:
         """Say, once for each tool, which details the form of a contract has no place for: they are in `_meta` alone."""
         unplaced = tuple(unplaced_details(error, format))
         if unplaced and (tool.name, unplaced) not in self._unplaced and len(self._unplaced) < _MOST_TOLD:

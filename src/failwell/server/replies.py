@@ -19,7 +19,7 @@ from failwell.sdk import GENERATION, CallToolResult, ContentBlock, TextContent, 
 from failwell.sdk import result as result_of
 
 from .options import Envelope
-from .served_call import BrokenResult, Facts, ServedCall, UnwritableResult, current
+from .served_call import BrokenResult, ServedCall, ToolInfo, UnwritableResult, current
 
 Gate = Literal["markdown", "json", "both"]
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def _inline(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def converted(convert: Callable[[Any], T], returned: Any) -> T:
+def convert_result(convert: Callable[[Any], T], returned: Any) -> T:
     """What a framework makes of what a tool returned. A failure in that is raised; of data an envelope is to hold just
     this, and not what the framework has made of it."""
     value = unwrapped(returned)
@@ -155,7 +155,7 @@ def _is_envelope(made: Any) -> bool:
     return made.get("success") is False and isinstance(error, dict) and isinstance(error.get("code"), str)
 
 
-def enveloped(
+def wrap_in_envelope(
     call: ServedCall, result: CallToolResult, envelope: Envelope, output: Mapping[str, Any] | None
 ) -> CallToolResult:
     """A result in the envelope. What the tool's output schema promises stays in `structuredContent`."""
@@ -184,7 +184,7 @@ def _read(text: str) -> Any:
         return None
 
 
-def remarked(call: ServedCall, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
+def add_remarks(call: ServedCall, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
     """The result with what there is to say about the call beside it: in words, or as contract 002 has remarks."""
     format = format if FORMATS[format].remarks else "text"
     remarks = [guard(remark) for remark in call.remarks]
@@ -202,7 +202,7 @@ LET_PASS: Final = ("warn", "allow")
 """With these the author lets arguments pass that a tool does not have, and that its framework would refuse."""
 
 
-def note(call: ServedCall, unknown: list[str], tool: Facts, extra: str) -> None:
+def report_unknown_arguments(call: ServedCall, unknown: list[str], tool: ToolInfo, extra: str) -> None:
     """A word about the arguments that were ignored: beside the result if the author wants it, else in its `_meta`."""
     if not unknown or extra not in ("warn", "note"):
         return
@@ -267,7 +267,7 @@ _LESS: Final = (
 )
 
 
-def worded(said: str, promised: Checker) -> dict[str, Any] | None:
+def promised_remark(said: str, promised: Checker) -> dict[str, Any] | None:
     """What a tool returns that has nothing but a remark to say: the text in the place that its output schema has for
     one, else the least that the schema allows. None where it wants to see data."""
     least: tuple[dict[str, Any], ...] = ({"result": said}, {"result": None}, {}, {"result": []}, {"result": {}})
@@ -294,7 +294,7 @@ def is_writable(result: Any) -> bool:
     return True
 
 
-def written(result: CallToolResult) -> CallToolResult:
+def replace_surrogates(result: CallToolResult) -> CallToolResult:
     """A result whose texts can be written: with a replacement character for each half of one."""
     content = [
         block.model_copy(update={"text": text(block.text)}) if isinstance(block, TextContent) else block
@@ -312,7 +312,7 @@ def writable(value: Any) -> Any:
     return [writable(item) for item in value] if isinstance(value, list) else value
 
 
-def discreet(result: CallToolResult, guard: Guard) -> CallToolResult:
+def redact_result(result: CallToolResult, guard: Guard) -> CallToolResult:
     """An error that a tool has built itself, without the secrets in it; the very same if there are none."""
     content = [_discreet(block, guard) for block in result.content]
     changes: dict[str, Any] = {} if all(map(is_, content, result.content)) else {"content": content}
@@ -335,7 +335,7 @@ def _discreet(block: Any, guard: Guard) -> ContentBlock:
         return TextContent(type="text", text=guard.redact.mask)
 
 
-def fitted(
+def truncate_result(
     call: ServedCall, result: CallToolResult, most: int, schema: Mapping[str, Any] | None, structured: bool
 ) -> Any:
     """The result in about `most` characters; itself if it fits. What an output schema promises is never cut."""

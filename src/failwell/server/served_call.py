@@ -160,7 +160,7 @@ current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=Non
 """The call that is being answered: one that a tool makes itself keeps the framework's own exceptions."""
 
 
-class Passage:
+class MiddlewareFrame:
     """A request on its way through middleware that others have put around its handler."""
 
     raised: BaseException | None = None
@@ -176,33 +176,33 @@ class Passage:
         return not self.marks.has_run and len(self.marks.runs) == (self.raised is raised)
 
 
-passage: ContextVar[Passage | None] = ContextVar("failwell_passage", default=None)
+middleware_frame: ContextVar[MiddlewareFrame | None] = ContextVar("failwell_passage", default=None)
 """The request that is under way: between the outermost middleware and the handler there is an author's own."""
 
 
 def marks_of(request: Any) -> Marks:
     """The marks of the call of a request: the same, where somebody's middleware has it run again."""
-    way = passage.get()
+    way = middleware_frame.get()
     if way is not None and (way.request is request or _is_same(way.request, request)):
         return way.marks
     return Marks()
 
 
-def left_as(request: Any, raised: BaseException) -> None:
+def record_exception(request: Any, raised: BaseException) -> None:
     """Say that the answer to a request leaves as this, and not as a result."""
-    way = passage.get()
+    way = middleware_frame.get()
     if way is not None and _is_same(way.request, request):
         way.raised = raised
 
 
-def known_as(name: str, inner: str) -> None:
+def add_alias(name: str, inner: str) -> None:
     """Say that a tool has another name further in: if it is the tool of the call, that one is it, too."""
     call = current.get()
     if call is not None and call.is_of(name) and not call.is_of(inner):
         call.aliases |= {inner}
 
 
-def tool_ended(name: str, returned: object = ...) -> None:
+def mark_finished(name: str, returned: object = ...) -> None:
     """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
     call, passed = current.get(), marks.get()
     if call is not None and passed is not None and (call.tool == name or call.is_of(name)):
@@ -210,7 +210,7 @@ def tool_ended(name: str, returned: object = ...) -> None:
         call.returned = returned
 
 
-def left_open(name: str) -> None:
+def mark_teardown_failed(name: str) -> None:
     """Say that this tool came to its end, and that what it used could not be closed: that may have taken back its work,
     or not."""
     call, passed = current.get(), marks.get()
@@ -218,13 +218,13 @@ def left_open(name: str) -> None:
         passed.broken += 1
 
 
-def has_ended(name: str) -> bool:
+def has_finished(name: str) -> bool:
     """Whether that was said of this tool."""
     call, passed = current.get(), marks.get()
     return call is not None and passed is not None and passed.has_run and call.is_of(name)
 
 
-def run_failed(name: str, outcome: object = None) -> None:
+def record_failed_run(name: str, outcome: object = None) -> None:
     """Say how a run of a tool failed, as far as that is known: if it is the tool of the call, somebody around it may
     run it again."""
     call, passed = current.get(), marks.get()
@@ -233,16 +233,16 @@ def run_failed(name: str, outcome: object = None) -> None:
     passed.runs += (outcome.effect if isinstance(outcome, ToolError) else None,)
 
 
-def stated_in(result: CallToolResult) -> ToolError | NeedsInput | None:
+def stated_failure(result: CallToolResult) -> ToolError | NeedsInput | None:
     """The failure that an error result states, in its `_meta` or in the form of a contract; None where it has words."""
     found = read(result)
     is_stated = found is not None and (found.standing == "stated" or META_KEY in (result.meta or {}))
     return found if is_stated and not getattr(found, "legacy", False) else None
 
 
-def error_returned(name: str, result: CallToolResult) -> None:
+def record_returned_error(name: str, result: CallToolResult) -> None:
     """The same of a run that returned an error, with what that says."""
-    run_failed(name, stated_in(result))
+    record_failed_run(name, stated_failure(result))
     if (passed := marks.get()) is not None:
         # By its name: whoever only marks effects need not have an SDK.
         passed.said = "\n".join(block.text for block in result.content if block.type == "text")
@@ -299,7 +299,7 @@ NOTHING_KNOWN: Final = Traits()
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ToolInfo:
     """What a server says about one of its tools."""
 
     name: str
@@ -323,7 +323,7 @@ class Facts:
         action: str | None = None,
         function: Any = None,
         description: str | None = None,
-    ) -> Facts:
+    ) -> ToolInfo:
         traits = Traits.of({"annotations": annotations})
         if traits.read_only is None and (mutation := declared(function).mutation) is not None:
             traits = replace(traits, read_only=not mutation)
@@ -338,7 +338,7 @@ class Facts:
         )
 
     @classmethod
-    def of_tool(cls, name: str, tool: Any, arguments: Mapping[str, Any] | None = None) -> Facts:
+    def of_tool(cls, name: str, tool: Any, arguments: Mapping[str, Any] | None = None) -> ToolInfo:
         """The same of a tool as a framework keeps it, with its function; of a group, about the action called."""
         function = getattr(tool, "fn", None)
         group: Group | None = getattr(function, GROUP, None)
@@ -380,7 +380,7 @@ class _Known(NamedTuple):
     parts: tuple[Any, ...]
     hints: dict[str, Any]
     """Apart, since annotations may be changed in their place."""
-    facts: Facts
+    facts: ToolInfo
 
 
 # A server asks for every tool of its own at each failure that leaves something open.
@@ -408,7 +408,7 @@ def group_of(function: object) -> Group | None:
     return getattr(function, GROUP, None)
 
 
-def as_listed(tool: Facts) -> dict[str, Any]:
+def to_listed(tool: ToolInfo) -> dict[str, Any]:
     """A tool as MCP lists it."""
     traits = tool.traits
     hints = {
@@ -423,7 +423,7 @@ class Abandoned(Exception):
     """Something that a tool waited for was cancelled, though the call itself was not."""
 
 
-def taken(exc: BaseException) -> BaseException:
+def reraise_control_flow(exc: BaseException) -> BaseException:
     """`exc` as a failure. An order to stop is raised again; a cancellation is one if this call is what is cancelled."""
     if isinstance(exc, Exception) and not isinstance(exc, BaseExceptionGroup):
         return exc
@@ -460,7 +460,7 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
     return has_run
 
 
-def is_torn_down(exc: BaseException) -> bool:
+def is_teardown_failure(exc: BaseException) -> bool:
     """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
     for outer, inner in pairwise(frames(exc)):
         is_closing = inner.tb_frame.f_code.co_name == "__aexit__"
@@ -498,15 +498,15 @@ class UnwritableResult(BrokenResult):
     """What a tool returned cannot be written as JSON."""
 
 
-class Failed(NamedTuple):
+class FailedCall(NamedTuple):
     """A failure that has been read: what it means, which tool it is of, what was raised, and what must not leave."""
 
     outcome: Outcome
-    tool: Facts
+    tool: ToolInfo
     raised: BaseException
     guard: Guard
     """It knows which arguments of the tool are secret, and what this call was sent for them."""
 
-    def guarded(self) -> Outcome:
+    def redacted(self) -> Outcome:
         """What it means, as it may leave."""
         return self.guard(self.outcome)

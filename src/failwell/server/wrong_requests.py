@@ -114,30 +114,30 @@ class WrongRequests:
     def __init__(self, options: Options) -> None:
         self._options = options
 
-    def again(self, request: Request) -> Refusal:
+    def duplicate_id(self, request: Request) -> Refusal:
         """A request with the id of one that has no answer yet."""
         said = "Another request with this id has not been answered yet; use a new id."
         return Refusal(ToolError(said, code="INVALID_REQUEST"), request.id, request.method)
 
-    def pass_over(self, method: str) -> None:
+    def log_notification(self, method: str) -> None:
         """Write down that a request has no id: a notification, by the letter of JSON-RPC, which is not answered."""
         said = "A message without an id is a notification, and is not answered."
         self._log(ToolError(said, code="INVALID_REQUEST"), method, None)
 
-    def told(self, refusal: Refusal) -> dict[str, Any]:
+    def to_error(self, refusal: Refusal) -> dict[str, Any]:
         """The error object that answers it; one line of the log, too."""
         self._log(refusal.error, refusal.method, refusal.id)
         is_own = self._options.form == jsonrpc.FORMAT.name
         return jsonrpc.dump(self._options.guard(refusal.error), actionable=is_own)
 
-    def of_params(self, exc: Exception, method: str, params: Any, id: Any) -> MCPError:
+    def invalid_params(self, exc: Exception, method: str, params: Any, id: Any) -> MCPError:
         """For parameters that the method does not take; `exc` is pydantic's, whose text would quote them."""
         request = {"jsonrpc": "2.0", "method": method, "params": {} if params is None else params}
         error = jsonrpc.check_request(request) or _problems(exc)
-        wire = self.told(Refusal(error, id, method))
+        wire = self.to_error(Refusal(error, id, method))
         return protocol_error(wire["code"], wire["message"], wire["data"])
 
-    def completed(self, error: ErrorData, method: str, id: Any) -> ErrorData | None:
+    def complete_error(self, error: ErrorData, method: str, id: Any) -> ErrorData | None:
         """A protocol error of somebody else's with what the contract has in its data; None where nothing is to add."""
         number = -32600 if error.message.startswith(_DUMPS[1]) else error.code
         name = _NAMES.get(number)
@@ -161,7 +161,7 @@ class WrongRequests:
         elif error.data:
             own = {"data": error.data}
         whole = ToolError(said, code=name, title=title, details=own)
-        wire = self.told(Refusal(whole, id, method))
+        wire = self.to_error(Refusal(whole, id, method))
         return ErrorData(code=number, message=wire["message"], data=wire["data"])
 
     def _log(self, error: ToolError, method: str, id: Any) -> None:

@@ -18,7 +18,7 @@ from failwell.readers import applied_schema, from_schema
 from failwell.schema import properties_of
 from failwell.sdk import CallToolResult
 from failwell.server.boundary import Boundary
-from failwell.server.served_call import Facts, ServedCall, taken
+from failwell.server.served_call import ServedCall, ToolInfo, reraise_control_flow
 
 from .shared import Twins
 
@@ -48,7 +48,7 @@ def in_background(
 
 
 def _tool(boundary: Boundary, tool: Any, name: str, answer: Answer, era: str) -> Function:
-    function, facts = tool.fn, Facts.of_tool(name, tool)
+    function, facts = tool.fn, ToolInfo.of_tool(name, tool)
     # What the worker adds for it to depend on.
     added = inspect.signature(function).parameters.keys() - properties_of(facts.schema).keys()
 
@@ -58,7 +58,7 @@ def _tool(boundary: Boundary, tool: Any, name: str, answer: Answer, era: str) ->
         try:
             return unwrapped(await _result(function, given, options))
         except BaseException as exc:
-            raised = taken(exc)
+            raised = reraise_control_flow(exc)
         finally:
             made.is_over = True
             marks.reset(token)
@@ -66,7 +66,7 @@ def _tool(boundary: Boundary, tool: Any, name: str, answer: Answer, era: str) ->
         call = ServedCall(facts.name, to_jsonable_python(sent, fallback=repr), _request(era))
         call.in_span = False
         raised = _refused(raised, facts, call.arguments)
-        return answer(await boundary.failed_around(call, raised, facts, made))
+        return answer(await boundary.answer_around(call, raised, facts, made))
 
     return run
 
@@ -79,7 +79,7 @@ def _read(boundary: Boundary, component: Any, name: str, answer: Answer, era: st
         try:
             return await _result(function, given, options)
         except BaseException as exc:
-            raised = taken(exc)
+            raised = reraise_control_flow(exc)
         failed = boundary.request_error(raised, name, {}, _request(era)).error
         told = {"content": [{"type": "text", "text": failed.message}], "isError": True, "_meta": failed.data}
         return answer(CallToolResult.model_validate(told))
@@ -96,7 +96,7 @@ def _request(era: str) -> Any:
     return SimpleNamespace(protocol_version=era, params={}, session=_NOBODY, request_id=None, may_go_on=False)
 
 
-def _refused(raised: BaseException, tool: Facts, arguments: Mapping[str, Any]) -> BaseException:
+def _refused(raised: BaseException, tool: ToolInfo, arguments: Mapping[str, Any]) -> BaseException:
     """What was raised; what is wrong with the arguments, where the function could not even be called with them."""
     *_, last = (None, *frames(raised))
     is_called = last is None or last.tb_frame.f_code is not _result.__code__

@@ -32,27 +32,27 @@ from failwell.redact import cited
 from failwell.schema import Checkers, has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.declared_failures import labelled, said_of
+from failwell.server.declared_failures import add_declared, declared_of
 from failwell.server.groups.fastmcp import GroupRefusal
-from failwell.server.replies import LET_PASS, converted, note
+from failwell.server.replies import LET_PASS, convert_result, report_unknown_arguments
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
-    Facts,
-    Failed,
+    FailedCall,
     ServedCall,
+    ToolInfo,
+    add_alias,
     current,
-    error_returned,
     group_of,
     innermost,
-    is_torn_down,
+    is_teardown_failure,
     is_within,
-    known_as,
-    left_open,
-    run_failed,
+    mark_finished,
+    mark_teardown_failed,
+    record_failed_run,
+    record_returned_error,
+    reraise_control_flow,
     runs_another,
-    taken,
-    tool_ended,
 )
 from failwell.server.wrong_requests import missing_arguments, no_such
 
@@ -67,10 +67,10 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     boundary.reader.shows_text = True
     behind(server, boundary)
 
-    async def listed() -> list[Facts]:
+    async def listed() -> list[ToolInfo]:
         return [_facts(tool, None) for tool in await server.list_tools(run_middleware=False)]
 
-    boundary.listed = listed
+    boundary.list_tools = listed
     server.middleware.insert(0, _AnswersMiddleware(server, boundary))
     server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
@@ -97,14 +97,14 @@ class CarriedProtocolError(FastMCPError):
 class CarriedFailure(FastMCPToolError):
     """What a tool's failure looks like to FastMCP and to other middleware: nothing but what may leave."""
 
-    def __init__(self, failed: Failed) -> None:
+    def __init__(self, failed: FailedCall) -> None:
         # Failwell's own line says more.
         super().__init__(log_level=logging.DEBUG)
         self.failed = failed
 
     def __str__(self) -> str:
         # The answer is made further out, where more is known; here it is put into words only for who looks.
-        return in_words(self.failed.guarded())
+        return in_words(self.failed.redacted())
 
 
 # Middleware that retries looks for these, so the failure stays one.
@@ -121,7 +121,7 @@ _ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
 
 @SHIPPED.maps(CarriedFailure)
 def _carried(exc: CarriedFailure) -> ToolError:
-    outcome = exc.failed.guarded()
+    outcome = exc.failed.redacted()
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
@@ -135,7 +135,7 @@ class _Behind(Transform):
         # the author has asked for something else.
         self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
-        self._listed = Twins(lambda tool: labelled(tool, said_of(getattr(tool, "fn", None))))
+        self._listed = Twins(lambda tool: add_declared(tool, declared_of(getattr(tool, "fn", None))))
         self._tools = Twins(partial(self._guarded, _guarded_tool))
         self._readable = Twins(partial(self._guarded, partial(_guarded_component, "_read")))
         self._prompts = Twins(partial(self._guarded, partial(_guarded_component, "_render")))
@@ -176,7 +176,7 @@ def _guarded_tool(kind: type) -> type:
             failed: BaseException
             rejected = False
             if (inner := self.__dict__["_failwell_inner"]) is not None:
-                known_as(self.name, inner)
+                add_alias(self.name, inner)
             try:
                 unknown: list[str] = []
                 try:
@@ -191,23 +191,23 @@ def _guarded_tool(kind: type) -> type:
                 if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
                     raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
-                    error_returned(self.name, _opened(result))
+                    record_returned_error(self.name, _opened(result))
                 else:
-                    tool_ended(self.name)
+                    mark_finished(self.name)
                 if unknown and (call := current.get()) is not None:
-                    note(call, unknown, _facts(self, arguments), options.extra)
+                    report_unknown_arguments(call, unknown, _facts(self, arguments), options.extra)
                 return result
             except BaseException as exc:
                 try:
-                    failed = taken(exc)
+                    failed = reraise_control_flow(exc)
                 except BaseException:
-                    run_failed(self.name)
+                    record_failed_run(self.name)
                     raise
-                torn, rejected = is_torn_down(exc), _is_refused(exc)
+                torn, rejected = is_teardown_failure(exc), _is_refused(exc)
                 if isinstance(failed, RejectedArguments) and not rejected:
                     failed = failed.__cause__ or failed
             if torn and boundary.reader.effects.nature(_facts(self, arguments)) is not Nature.READ:
-                left_open(self.name)
+                mark_teardown_failed(self.name)
             if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
                 failed = failed.__cause__
             if isinstance(failed, CarriedFailure):
@@ -217,13 +217,13 @@ def _guarded_tool(kind: type) -> type:
                 # FastMCP itself may have put something around it.
                 failed = failed if rejected else cause_of(failed)
                 failed = _carrier(mine, failed, _facts(self, arguments), arguments, rejected)
-            run_failed(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
+            record_failed_run(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
             raise failed
 
         def convert_result(self, raw_value: Any) -> Any:
             if _is_from_python():
                 return super().convert_result(raw_value)
-            return converted(super().convert_result, raw_value)
+            return convert_result(super().convert_result, raw_value)
 
     return named_like(GuardedTool, kind)
 
@@ -243,7 +243,7 @@ def _is_from_python() -> bool:
 
 def _is_refused(exc: BaseException) -> bool:
     """Whether FastMCP has refused the arguments of a call, before the tool began."""
-    return not is_torn_down(exc) and is_check_of_arguments(exc)
+    return not is_teardown_failure(exc) and is_check_of_arguments(exc)
 
 
 def _returned(result: ToolResult) -> object:
@@ -265,8 +265,8 @@ def _stands_for(tool: Any) -> bool:
     return isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
 
 
-def _facts(tool: Any, arguments: Any) -> Facts:
-    return Facts.of_tool(tool.name, tool, arguments)
+def _facts(tool: Any, arguments: Any) -> ToolInfo:
+    return ToolInfo.of_tool(tool.name, tool, arguments)
 
 
 def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
@@ -276,7 +276,7 @@ def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
 
 
 def _carrier(
-    mine: _Behind, failed: BaseException, tool: Facts, arguments: dict[str, Any], rejected: bool
+    mine: _Behind, failed: BaseException, tool: ToolInfo, arguments: dict[str, Any], rejected: bool
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
     boundary = mine.boundary
@@ -288,7 +288,7 @@ def _carrier(
         return CarriedProtocolError(protocol)
     if current.get() is None:
         # Nobody answers what somebody made of the client's call, so nobody else writes it down.
-        boundary.write_down(read)
+        boundary.redact_and_log(read)
     else:
         # FastMCP's span ends before the answer is made.
         error = read.outcome if isinstance(read.outcome, ToolError) else None
@@ -297,9 +297,9 @@ def _carrier(
     return kind(read)
 
 
-def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: Facts, arguments: dict[str, Any]) -> CarriedFailure:
+def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, arguments: Any) -> CarriedFailure:
     """The failure of another tool, which this one called, and which says nothing about what this one did before."""
-    outcome = failure.failed.guarded()
+    outcome = failure.failed.redacted()
     if not isinstance(outcome, ToolError):
         return failure
     if outcome.kind is Kind.VALIDATION:
@@ -331,7 +331,7 @@ def _guarded_component(entry: str, kind: type) -> type:
                 raise missing
             return await run(self, *args, **kwargs)
         except BaseException as exc:
-            failed = taken(exc)
+            failed = reraise_control_flow(exc)
         boundary = self.__dict__["_failwell"].boundary
         raise boundary.request_error(failed, what, {place: what}, fastmcp_request_ctx.get())
 
@@ -382,7 +382,7 @@ class _ComponentCall(FrameworkCall):
             return self._next(context)
         return self._next(context.copy(message=message.model_copy(update={"arguments": arguments})))
 
-    async def read(self, left: BaseException) -> Failed:
+    async def read(self, left: BaseException) -> FailedCall:
         call, boundary = self._call, self._answers.boundary
         name = call.tool
         # FastMCP has middleware of its own that makes a number of any exception.
@@ -407,15 +407,15 @@ class _ComponentCall(FrameworkCall):
         rejected = not has_run and is_check_of_arguments(left)
         return boundary.read(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> ToolInfo:
         name = self._call.tool
         tool = await self._answers.server.get_tool(name)
-        return Facts(name) if tool is None else _facts(tool, self._call.arguments)
+        return ToolInfo(name) if tool is None else _facts(tool, self._call.arguments)
 
-    def opened(self, result: Any) -> Any:
+    def to_sdk(self, result: Any) -> Any:
         return _opened(result)
 
-    def closed(self, result: Any) -> Any:
+    def from_sdk(self, result: Any) -> Any:
         if isinstance(result, InputRequiredResult):
             return InputRequiredToolResult(result)
         return ToolResult.from_mcp_result(result)
@@ -472,7 +472,7 @@ class _AnswersMiddleware(Middleware):
             if not isinstance(exc, ValidationError):
                 failed = no_such("prompt" if place == "name" else "resource", what, await self._names(place))
         except BaseException as exc:
-            failed = taken(exc)
+            failed = reraise_control_flow(exc)
         about = {} if what is None or place is None else {place: what}
         raise self.boundary.request_error(failed, what or str(method), about, bound)
 

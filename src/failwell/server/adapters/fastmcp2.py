@@ -13,16 +13,16 @@ from fastmcp.exceptions import DisabledError, NotFoundError
 from failwell.model import ToolError, frames, unwrapped
 from failwell.schema import has_names, unknown_names
 from failwell.server.boundary import Boundary
-from failwell.server.replies import LET_PASS, note
+from failwell.server.replies import LET_PASS, report_unknown_arguments
 from failwell.server.served_call import (
     BrokenResult,
-    Facts,
     ServedCall,
+    ToolInfo,
+    add_alias,
     current,
-    has_ended,
-    is_torn_down,
-    known_as,
-    tool_ended,
+    has_finished,
+    is_teardown_failure,
+    mark_finished,
 )
 from failwell.server.wrong_requests import missing_arguments
 
@@ -76,18 +76,18 @@ class FastMCPTools(FrameworkTools):
         """Whether FastMCP lists and calls a tool: it also gives out those that are switched off."""
         return bool(self.server._should_enable_component(tool))
 
-    async def facts(self, name: str) -> Facts | None:
+    async def facts(self, name: str) -> ToolInfo | None:
         tool = await self.find(name)
-        return None if tool is None else Facts.of_tool(name, tool)
+        return None if tool is None else ToolInfo.of_tool(name, tool)
 
-    async def all(self) -> list[Facts]:
-        return [Facts.of_tool(name, tool) for name, tool in await self.listed()]
+    async def all(self) -> list[ToolInfo]:
+        return [ToolInfo.of_tool(name, tool) for name, tool in await self.listed()]
 
-    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
         return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
 
-    def has_ended(self, name: str) -> bool:
-        return has_ended(name)
+    def has_finished(self, name: str) -> bool:
+        return has_finished(name)
 
     async def stands_for_another(self, name: str) -> bool:
         tool = await self.find(name)
@@ -111,7 +111,7 @@ class FastMCPTools(FrameworkTools):
                 raise
         unknown = unknown_names(arguments, known.parameters)
         result = await send({name: value for name, value in arguments.items() if name not in unknown})
-        note(call, unknown, Facts.of_tool(call.tool, known), extra)
+        report_unknown_arguments(call, unknown, ToolInfo.of_tool(call.tool, known), extra)
         return result
 
 
@@ -144,7 +144,7 @@ def _look_at_results(server: Any) -> None:
         except BaseException as exc:
             run_raised(key, exc)
             raise
-        tool_ended(key)
+        mark_finished(key)
         return result
 
     manager.get_tool, manager.call_tool = get_tool, call_tool
@@ -156,7 +156,7 @@ def _look_within(server: Any, name: str, depth: int = 0) -> None:
     for mounted in server._mounted_servers:
         _look_at_results(mounted.server)
         inner = _name_within(mounted, name)
-        known_as(name, inner)
+        add_alias(name, inner)
         if depth < _MOST_MOUNTS:
             _look_within(mounted.server, inner, depth + 1)
 
@@ -212,10 +212,10 @@ def _running_twin(kind: type) -> type:
             try:
                 result = await twin.run(arguments)
             except Exception as exc:
-                if call.returned is ... or _is_of_function(exc) or is_torn_down(exc):
+                if call.returned is ... or _is_of_function(exc) or is_teardown_failure(exc):
                     raise
                 raise BrokenResult(call.returned) from exc
-            tool_ended(self.name)
+            mark_finished(self.name)
             return result
 
     return named_like(Twin, kind)
@@ -228,7 +228,7 @@ def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         @functools.wraps(function)
         async def awaited(*given: Any, **options: Any) -> Any:
             value = unwrapped(await function(*given, **options))
-            tool_ended(name, value)
+            mark_finished(name, value)
             return value
 
         return awaited
@@ -237,7 +237,7 @@ def looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def called(*given: Any, **options: Any) -> Any:
         value = unwrapped(function(*given, **options))
         if not inspect.isawaitable(value):
-            tool_ended(name, value)
+            mark_finished(name, value)
         return value
 
     return called

@@ -13,8 +13,15 @@ from fastmcp.tools import ToolResult
 from failwell.model import ToolError, unwrapped
 from failwell.schema import Checkers
 from failwell.server.boundary import Boundary
-from failwell.server.replies import converted
-from failwell.server.served_call import BrokenResult, current, error_returned, innermost, known_as, tool_ended
+from failwell.server.replies import convert_result
+from failwell.server.served_call import (
+    BrokenResult,
+    add_alias,
+    current,
+    innermost,
+    mark_finished,
+    record_returned_error,
+)
 from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, guard_tasks
@@ -102,7 +109,7 @@ def _looking(kind: type) -> type:
 
         async def _noted(self, run: Awaitable[Any]) -> Any:
             if (inner := self.__dict__["_failwell_inner"]) is not None:
-                known_as(self.name, inner)
+                add_alias(self.name, inner)
             try:
                 result = await run
                 self._check(result)
@@ -110,9 +117,9 @@ def _looking(kind: type) -> type:
                 run_raised(self.name, exc)
                 raise
             if getattr(result, "is_error", False) is True:
-                error_returned(self.name, result)
+                record_returned_error(self.name, result)
             elif isinstance(result, ToolResult):
-                tool_ended(self.name)
+                mark_finished(self.name)
             return result
 
         def _check(self, result: Any) -> None:
@@ -130,8 +137,8 @@ def _looking(kind: type) -> type:
             if current.get() is None:
                 return super().convert_result(raw_value)
             value = unwrapped(raw_value)
-            tool_ended(self.name)
-            return converted(super().convert_result, value)
+            mark_finished(self.name)
+            return convert_result(super().convert_result, value)
 
     return named_like(Looking, kind)
 

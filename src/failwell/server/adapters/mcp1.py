@@ -25,20 +25,20 @@ from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import publish
-from failwell.server.replies import note
+from failwell.server.replies import report_unknown_arguments
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
-    Facts,
-    Failed,
+    FailedCall,
     ServedCall,
+    ToolInfo,
     current,
-    has_ended,
-    is_torn_down,
-    left_open,
-    run_failed,
-    taken,
-    tool_ended,
+    has_finished,
+    is_teardown_failure,
+    mark_finished,
+    mark_teardown_failed,
+    record_failed_run,
+    reraise_control_flow,
 )
 from failwell.server.wrong_requests import missing_arguments, no_such
 
@@ -198,11 +198,11 @@ class FrameworkTools:
         self.server = server
         self.boundary = boundary
 
-    async def facts(self, name: str) -> Facts | None:
+    async def facts(self, name: str) -> ToolInfo | None:
         """What a tool is; None if there is none of that name."""
         raise NotImplementedError
 
-    async def all(self) -> list[Facts]:
+    async def all(self) -> list[ToolInfo]:
         raise NotImplementedError
 
     def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Awaitable[Any]:
@@ -212,11 +212,11 @@ class FrameworkTools:
     def shown(self, request: Any, result: Any) -> None:
         """A client, or the SDK itself, was shown these tools."""
 
-    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
         """Whether what was raised says that there is no such tool."""
         return tool is None
 
-    def has_ended(self, name: str) -> bool:
+    def has_finished(self, name: str) -> bool:
         """Whether a tool came to its end, where a call of it has a result: somebody around it may have answered."""
         return True
 
@@ -314,7 +314,7 @@ class _OlderCall(FrameworkCall):
             # Before 1.19 the SDK stumbles over a result that a tool has built itself.
             return returned
         # The SDK's word about what the tool returned, or somebody in its place.
-        raise BrokenResult(data_in(returned), is_tools=tools.has_ended(self._call.tool))
+        raise BrokenResult(data_in(returned), is_tools=tools.has_finished(self._call.tool))
 
     async def _refused(self, result: Any) -> BaseException:
         """What the SDK found wrong with the arguments, in better words than its own."""
@@ -327,20 +327,20 @@ class _OlderCall(FrameworkCall):
         is_proxys = not _has_run() and is_of_proxy(raised) and all(each is raised for each in self._notes.runs)
         return is_proxys and await self._tools.stands_for_another(self._call.tool)
 
-    async def facts(self) -> Facts:
-        return await self._tools.facts(self._call.tool) or Facts(self._call.tool)
+    async def facts(self) -> ToolInfo:
+        return await self._tools.facts(self._call.tool) or ToolInfo(self._call.tool)
 
-    async def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> FailedCall:
         call, tools, notes = self._call, self._tools, self._notes
         boundary = tools.boundary
         known = await tools.facts(call.tool)
         if not _has_run() and tools.unknown(raised, known):
             return boundary.no_such_tool(call, [each.name for each in await tools.all()], raised)
-        tool, cause = known or Facts(call.tool), cause_of(raised)
+        tool, cause = known or ToolInfo(call.tool), cause_of(raised)
         for earlier in (each for each in notes.runs if each is not cause):
-            run_failed(call.tool, earlier if getattr(earlier, "origin", None) is None else None)
-        if is_torn_down(cause) and boundary.reader.effects.nature(tool) is not Nature.READ:
-            left_open(call.tool)
+            record_failed_run(call.tool, earlier if getattr(earlier, "origin", None) is None else None)
+        if is_teardown_failure(cause) and boundary.reader.effects.nature(tool) is not Nature.READ:
+            mark_teardown_failed(call.tool)
         nested = is_nested(raised, code_of(tool.function))
         rejected = not nested and is_check_of_arguments(raised)
         about = {"rejected": rejected, "nested": nested, "masked": is_masked(raised)}
@@ -390,7 +390,7 @@ class Named:
                         raise problem
                     return await handler(request)
                 except BaseException as exc:
-                    failed = cause_of(taken(exc))
+                    failed = cause_of(reraise_control_flow(exc))
                 if is_frameworks(failed) and exc_text(failed).startswith(f"Unknown {kind}"):
                     failed = no_such(kind, what, await self._names())
                 raise boundary.request_error(failed, what, {place: what}, _request_now())
@@ -419,7 +419,7 @@ def install_on(
     prompts: Named = _PROMPTS,
 ) -> None:
     """Put the boundary on a low-level server of 1.x, which tells the text of any exception."""
-    boundary.listed = tools.all
+    boundary.list_tools = tools.all
     boundary.reader.shows_text = True
 
     def completing(handler: Handler) -> Handler:
@@ -427,7 +427,7 @@ def install_on(
             try:
                 return await handler(request)
             except BaseException as exc:
-                failed = cause_of(taken(exc))
+                failed = cause_of(reraise_control_flow(exc))
             name = request.params.argument.name
             raise boundary.request_error(failed, name, {"argument": name}, _request_now())
 
@@ -510,15 +510,15 @@ class _ListedTools(FrameworkTools):
         is_more = getattr(getattr(request, "params", None), "cursor", None) is not None
         self._listings.remember(_session_now(), getattr(result, "tools", None) or (), is_more=is_more)
 
-    async def facts(self, name: str) -> Facts | None:
+    async def facts(self, name: str) -> ToolInfo | None:
         tool = await self._find(name)
         return None if tool is None else tool.facts
 
-    async def all(self) -> list[Facts]:
+    async def all(self) -> list[ToolInfo]:
         await self._list()
         return self._listings.all(_session_now())
 
-    def unknown(self, raised: BaseException, tool: Facts | None) -> bool:
+    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
         return tool is None and bool(self._listings.all(_session_now())) and could_mean_unknown(cause_of(raised))
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
@@ -553,12 +553,12 @@ _CONVERTS = hasattr(FuncMetadata, "convert_result")
 class _FunctionTools(FrameworkTools):
     """The tools of what MCPServer was called in version 1 of the SDK: `mcp.server.fastmcp.FastMCP`."""
 
-    async def facts(self, name: str) -> Facts | None:
+    async def facts(self, name: str) -> ToolInfo | None:
         tool = self.server._tool_manager.get_tool(name)
-        return None if tool is None else Facts.of_tool(name, tool)
+        return None if tool is None else ToolInfo.of_tool(name, tool)
 
-    async def all(self) -> list[Facts]:
-        return [Facts.of_tool(tool.name, tool) for tool in self.server._tool_manager.list_tools()]
+    async def all(self) -> list[ToolInfo]:
+        return [ToolInfo.of_tool(tool.name, tool) for tool in self.server._tool_manager.list_tools()]
 
     async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
         tool = self.server._tool_manager.get_tool(call.tool)
@@ -568,7 +568,7 @@ class _FunctionTools(FrameworkTools):
             look_at_results(tool, FuncMetadata)
         unknown: list[str] = []
         if not has_names(arguments, tool.parameters) and not has_names(arguments, schema := taken_by(tool)):
-            facts = Facts.of_tool(call.tool, tool)
+            facts = ToolInfo.of_tool(call.tool, tool)
             nature = self.boundary.reader.effects.nature(facts)
             extra = extras_policy(self.boundary.options.extra, arguments, schema, nature)
             if extra == "reject":
@@ -578,11 +578,11 @@ class _FunctionTools(FrameworkTools):
             result = await send(arguments)
         except Exception as exc:
             # Nothing of an author's stands between the end of a tool and what is made of its result.
-            if not has_ended(call.tool):
+            if not has_finished(call.tool):
                 raise
             raise BrokenResult(call.returned) from exc
         if unknown:
-            note(call, unknown, facts, extra)
+            report_unknown_arguments(call, unknown, facts, extra)
         return result
 
 
@@ -606,7 +606,7 @@ def install_fastmcp(server: Any, boundary: Boundary) -> None:
             result = await run(name, *given, **options)
             if current.get() is not None:
                 result = unwrapped(result)
-                tool_ended(name)
+                mark_finished(name)
             return result
 
         server._tool_manager.call_tool = call_tool

@@ -29,20 +29,20 @@ from failwell.readers import code_of, extras_policy
 from failwell.schema import has_names, unknown_names
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
-from failwell.server.declared_failures import publishing
-from failwell.server.replies import note
+from failwell.server.declared_failures import publish_declared
+from failwell.server.replies import report_unknown_arguments
 from failwell.server.served_call import (
     EXTENSION,
-    Facts,
-    Failed,
-    Passage,
+    FailedCall,
+    MiddlewareFrame,
     ServedCall,
+    ToolInfo,
     connection_of,
     current,
     group_of,
     is_within,
-    passage,
-    taken,
+    middleware_frame,
+    reraise_control_flow,
 )
 from failwell.server.wrong_requests import missing_arguments, no_such
 
@@ -93,7 +93,7 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
                 try:
                     return await handler(ctx, params)
                 except BaseException as exc:
-                    failed = taken(exc)
+                    failed = reraise_control_flow(exc)
                 what = named(params)
                 raise boundary.request_error(failed, what, {place: what}, ctx)
 
@@ -109,7 +109,7 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
 
 
 def _install_on(
-    server: Server[Any], boundary: Boundary, wrappers: Mapping[str, Wrapper], facts: Callable[[str], Facts]
+    server: Server[Any], boundary: Boundary, wrappers: Mapping[str, Wrapper], facts: Callable[[str], ToolInfo]
 ) -> None:
     server.extensions.setdefault(EXTENSION, settings(boundary))
     wrap_handlers(server, {**requests(boundary), **wrappers})
@@ -126,13 +126,13 @@ def _install_on(
     server.streamable_http_app = streamable_http_app  # type: ignore[method-assign]
 
 
-def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], Facts]) -> None:
+def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], ToolInfo]) -> None:
     """Answers for other middleware: what it raises about a call, before the tool or after it, the model should know."""
 
     async def failwell_middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         calls = ctx.method == "tools/call"
-        way = Passage(ctx)
-        token = passage.set(way)
+        way = MiddlewareFrame(ctx)
+        token = middleware_frame.set(way)
         try:
             result = await call_next(ctx)
             if ctx.method == "initialize" and isinstance(result, dict):
@@ -143,7 +143,7 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
             return result
         except ValidationError as exc:
             # The request itself is malformed.
-            raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
+            raise boundary.wrong.invalid_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
             if exc is way.raised:
                 # It has been answered so, and written down.
@@ -153,8 +153,8 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
             is_contract = isinstance(exc.data, dict) and "mcp_error_code" in exc.data
             is_protocol = exc.code in _RUNNERS or boundary.is_protocol(exc, ctx.protocol_version)
             if way.is_of_tool(exc) and (is_protocol or is_contract or not calls):
-                refused = boundary.safe(exc)
-                completed = boundary.wrong.completed(refused.error, ctx.method, ctx.request_id)
+                refused = boundary.redact_protocol_error(exc)
+                completed = boundary.wrong.complete_error(refused.error, ctx.method, ctx.request_id)
                 if completed is not None:
                     raise MCPError.from_error_data(completed) from None
                 if refused is exc:
@@ -162,16 +162,16 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
                 raise refused from None
             failed: BaseException = exc
         except BaseException as exc:
-            failed = taken(exc)
+            failed = reraise_control_flow(exc)
         finally:
-            passage.reset(token)
+            middleware_frame.reset(token)
         if not calls:
             raise boundary.request_error(failed, ctx.method, {}, ctx)
         params = ctx.params or {}
         tool = facts(str(params.get("name", "")))
         arguments = params.get("arguments")
         call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
-        answer = await boundary.failed_around(call, failed, tool, way.marks)
+        answer = await boundary.answer_around(call, failed, tool, way.marks)
         wire = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
         if call.era in MODERN_PROTOCOL_VERSIONS:
             # It goes out without passing the runner, which would have added this.
@@ -190,15 +190,15 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
 def install_lowlevel(server: Server[Any], boundary: Boundary) -> None:
     tools = _ListedTools(server, boundary)
 
-    async def listed() -> list[Facts]:
+    async def listed() -> list[ToolInfo]:
         call = current.get()
         return tools.listings.all(None if call is None else connection_of(call.request))
 
-    def facts(name: str) -> Facts:
+    def facts(name: str) -> ToolInfo:
         known = tools.listings.find(None, name)
-        return known.facts if known is not None else Facts(name)
+        return known.facts if known is not None else ToolInfo(name)
 
-    boundary.listed = listed
+    boundary.list_tools = listed
     _install_on(server, boundary, {"tools/call": tools.call, "tools/list": tools.listing}, facts)
 
 
@@ -284,11 +284,11 @@ class _ListedCall(FrameworkCall):
         list_anew = partial(tools.list_anew, call.request)
         return tools.listings.call(connection_of(call.request), call, arguments, self._send, list_anew)
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> ToolInfo:
         tool = self.tool
-        return tool.facts if tool is not None else Facts(self._call.tool)
+        return tool.facts if tool is not None else ToolInfo(self._call.tool)
 
-    async def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> FailedCall:
         call, boundary = self._call, self._tools.boundary
         if self.tool is None and could_mean_unknown(raised):
             known = self._tools.listings.all(connection_of(call.request))
@@ -301,18 +301,18 @@ class _ListedCall(FrameworkCall):
 def install_mcpserver(server: MCPServer[Any], boundary: Boundary) -> None:
     manager = server._tool_manager
 
-    def facts(name: str, arguments: Mapping[str, Any] | None = None) -> Facts:
+    def facts(name: str, arguments: Mapping[str, Any] | None = None) -> ToolInfo:
         tool = manager.get_tool(name)
-        return Facts(name) if tool is None else Facts.of_tool(name, tool, arguments)
+        return ToolInfo(name) if tool is None else ToolInfo.of_tool(name, tool, arguments)
 
-    async def listed() -> list[Facts]:
+    async def listed() -> list[ToolInfo]:
         return [facts(tool.name) for tool in manager.list_tools()]
 
     async def function(name: str) -> Any:
         return getattr(manager.get_tool(name), "fn", None)
 
-    boundary.listed = listed
-    published = {"tools/list": publishing(function)}
+    boundary.list_tools = listed
+    published = {"tools/list": publish_declared(function)}
     # The server's own methods turn exceptions into what a client is to see; the handlers are wrapped for the rest.
     _install_on(server._lowlevel_server, boundary, published, facts)
     list_only_data(manager, func_metadata)
@@ -383,19 +383,19 @@ class _FunctionCall(FrameworkCall):
         tool, boundary, call = self._tool, self._boundary, self._call
         if has_names(arguments, schema := taken_by(tool)):
             return await self._original(call.tool, arguments, self._context)
-        facts = Facts.of_tool(call.tool, tool)
+        facts = ToolInfo.of_tool(call.tool, tool)
         extra = extras_policy(boundary.options.extra, arguments, schema, boundary.reader.effects.nature(facts))
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._original(call.tool, arguments, self._context)
-        note(call, unknown_names(arguments, schema), facts, extra)
+        report_unknown_arguments(call, unknown_names(arguments, schema), facts, extra)
         return result
 
-    async def facts(self) -> Facts:
+    async def facts(self) -> ToolInfo:
         call, tool = self._call, self._tool
-        return Facts(call.tool) if tool is None else Facts.of_tool(call.tool, tool, call.arguments)
+        return ToolInfo(call.tool) if tool is None else ToolInfo.of_tool(call.tool, tool, call.arguments)
 
-    async def read(self, raised: BaseException) -> Failed:
+    async def read(self, raised: BaseException) -> FailedCall:
         call, boundary, tool = self._call, self._boundary, self._tool
         if isinstance(raised, _NoSuchTool):
             return boundary.no_such_tool(call, [each.name for each in self._server._tool_manager.list_tools()])
@@ -431,7 +431,7 @@ def _read_resource(server: MCPServer[Any], boundary: Boundary) -> Callable[..., 
             uris = [str(each.uri) for each in server._resource_manager.list_resources()]
             failed: BaseException = no_such("resource", what, uris)
         except BaseException as exc:
-            failed = cause_of(taken(exc))
+            failed = cause_of(reraise_control_flow(exc))
         raise boundary.request_error(failed, what, {"uri": what}, context.request_context)
 
     return read_resource
@@ -455,7 +455,7 @@ def _get_prompt(server: MCPServer[Any], boundary: Boundary) -> Callable[..., Any
             return await original(name, arguments, context)
         except BaseException as exc:
             # The SDK gives every exception here the same class; the cause is what happened.
-            failed = cause_of(taken(exc))
+            failed = cause_of(reraise_control_flow(exc))
         raise boundary.request_error(failed, name, {"name": name}, context.request_context)
 
     return get_prompt

@@ -21,9 +21,17 @@ from failwell.readers import applied_schema, call_of, check_names, exc_text, ext
 from failwell.schema import Checker, Problems, invalid, known_names, open_ended, properties_of, pydantic_problems
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
-from failwell.server.declared_failures import ListedFunction, published
-from failwell.server.replies import converted, note
-from failwell.server.served_call import BrokenResult, Facts, ServedCall, current, innermost, runs_another, taken
+from failwell.server.declared_failures import ListedFunction, read_declared
+from failwell.server.replies import convert_result, report_unknown_arguments
+from failwell.server.served_call import (
+    BrokenResult,
+    ServedCall,
+    ToolInfo,
+    current,
+    innermost,
+    reraise_control_flow,
+    runs_another,
+)
 
 # Whose exceptions stand for the one that they were raised over.
 _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
@@ -198,7 +206,7 @@ def named_like(made: type, kind: type) -> type:
 
 def settings(boundary: Boundary) -> dict[str, Any]:
     """What the server says about the extension: the formats it can answer in, the one it does, and its keys."""
-    keys = {} if boundary.once is None else {"idempotency": boundary.once.settings}
+    keys = {} if boundary.idempotency is None else {"idempotency": boundary.idempotency.settings}
     return {"version": "1", "formats": list(FORMATS), "default": boundary.options.form, **keys}
 
 
@@ -206,7 +214,7 @@ def settings(boundary: Boundary) -> dict[str, Any]:
 class CheckedTool:
     """A tool as the server lists it, ready for calls to be held against it."""
 
-    facts: Facts
+    facts: ToolInfo
     known: frozenset[str] | None
     arguments: Checker | None
     output: Checker | None
@@ -214,9 +222,9 @@ class CheckedTool:
     @classmethod
     def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
         schema, output = field(tool, "input_schema"), field(tool, "output_schema")
-        options, function = boundary.options, ListedFunction(published(tool))
+        options, function = boundary.options, ListedFunction(read_declared(tool))
         return cls(
-            Facts.of(tool.name, schema, output, tool.annotations, None, function, tool.description),
+            ToolInfo.of(tool.name, schema, output, tool.annotations, None, function, tool.description),
             None if open_ended(schema) else frozenset(known_names(schema)),
             Checker(applied_schema(schema, options.extra))
             if options.validate and isinstance(schema, Mapping)
@@ -255,7 +263,7 @@ class Listings:
         known = None if listing is None else listing.tools.get(name)
         return None if known is None else known[1]
 
-    def all(self, session: Any) -> list[Facts]:
+    def all(self, session: Any) -> list[ToolInfo]:
         listing = self._of(session)
         return [] if listing is None else [checked.facts for _, checked in listing.tools.values()]
 
@@ -288,7 +296,7 @@ class Listings:
             raise BrokenResult(text_of(result) if held is None else held)
         if extra == "warn":
             # Only if its author wants to hear of them: a handler gets all arguments, and may well use them.
-            note(call, unknown, tool.facts, extra)
+            report_unknown_arguments(call, unknown, tool.facts, extra)
         return result
 
     def _check(
@@ -328,7 +336,7 @@ class Listings:
                 is_answered = True
         except BaseException as exc:
             # An order to stop is one.
-            taken(exc)
+            reraise_control_flow(exc)
         if not is_answered:
             self._rests_until = time.monotonic() + _REST
         return is_answered
@@ -366,7 +374,7 @@ def _returned_failures(kind: Any) -> Any:
         def convert_result(self, result: Any) -> Any:
             if current.get() is None:
                 return super().convert_result(result)
-            return converted(super().convert_result, result)
+            return convert_result(super().convert_result, result)
 
     return ReturnedFailures
 

@@ -30,7 +30,7 @@ from failwell.sdk import (
     wrong_params,
 )
 from failwell.server.boundary import Boundary
-from failwell.server.served_call import Passage, passage
+from failwell.server.served_call import MiddlewareFrame, middleware_frame
 from failwell.server.wrong_requests import (
     CLIENT_METHODS,
     SDK_WORDS,
@@ -119,8 +119,8 @@ class _Writer(_Stream):
             if method not in CLIENT_METHODS:
                 error = ErrorData(code=-32601, message="Method not found", data=method)
             elif (problem := wrong_params(method, asked.params)) is not None:
-                return self._wrong.of_params(problem, method, asked.params, message.id).error
-        return self._wrong.completed(error, method, message.id)
+                return self._wrong.invalid_params(problem, method, asked.params, message.id).error
+        return self._wrong.complete_error(error, method, message.id)
 
 
 class _Reader(_Stream):
@@ -147,7 +147,7 @@ class _Reader(_Stream):
                 return item  # type: ignore[no-any-return]
             if refusal is _NOTHING:
                 continue
-            error = ErrorData.model_validate(self._wrong.told(refusal))
+            error = ErrorData.model_validate(self._wrong.to_error(refusal))
             if refusal.is_owed:
                 refused = _Refused(jsonrpc="2.0", id=refusal.id, error=error)
                 await self._writer._inner.send(SessionMessage(_refusing(refused)))
@@ -158,7 +158,7 @@ class _Reader(_Stream):
         message: Any = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         if type(message) is JSONRPCRequest:
             if message.id in self._writer.unanswered:
-                return self._wrong.again(Request(message.id, message.method))
+                return self._wrong.duplicate_id(Request(message.id, message.method))
             self._writer.unanswered[message.id] = message
         elif type(message) is JSONRPCNotification:
             if message.method == "notifications/cancelled":
@@ -170,7 +170,7 @@ class _Reader(_Stream):
                 if isinstance(read, Refusal) and read.method == message.method:
                     return read
                 if message.method in CLIENT_METHODS:
-                    self._wrong.pass_over(message.method)
+                    self._wrong.log_notification(message.method)
         return None
 
 
@@ -293,12 +293,12 @@ class _Post:
             return message
         read, self._sent = read_message(self._sent), b""
         if isinstance(read, Request) and read.id is None:
-            self._wrong.pass_over(read.method)
+            self._wrong.log_notification(read.method)
         elif isinstance(read, Request) and self._session:
             # In a session of this transport 7 and "7" are the same; without one each post has its own ids.
             key = (self._session, str(read.id))
             if key in self._unanswered:
-                read = self._wrong.again(read)
+                read = self._wrong.duplicate_id(read)
             else:
                 self._unanswered.add(key)
                 self.key = key
@@ -339,13 +339,13 @@ class _Post:
         try:
             whole = json.loads(answer)
             if isinstance(read, Refusal):
-                whole |= {"id": read.id, "error": self._wrong.told(read)}
+                whole |= {"id": read.id, "error": self._wrong.to_error(read)}
             else:
                 if whole.get("id") is None and read is not None:
                     whole["id"] = read.id
                 method = "" if read is None else read.method
                 error = ErrorData.model_validate(whole["error"])
-                if (completed := self._wrong.completed(error, method, whole.get("id"))) is not None:
+                if (completed := self._wrong.complete_error(error, method, whole.get("id"))) is not None:
                     whole["error"] = completed.model_dump(exclude_none=True)
             return json.dumps(whole, separators=(",", ":")).encode()
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -364,21 +364,21 @@ def worded(boundary: Boundary) -> Any:
     """Middleware that puts what the protocol says of a request into the contract's words."""
 
     async def failwell_words(ctx: Any, call_next: Any) -> Any:
-        way = Passage(ctx)
-        token = passage.set(way)
+        way = MiddlewareFrame(ctx)
+        token = middleware_frame.set(way)
         try:
             return await call_next(ctx)
         except ValidationError as exc:
-            raise boundary.wrong.of_params(exc, ctx.method, ctx.params, ctx.request_id) from None
+            raise boundary.wrong.invalid_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
             if exc is way.raised:
                 # It has been answered so, and written down.
                 raise
-            completed = boundary.wrong.completed(exc.error, ctx.method, ctx.request_id)
+            completed = boundary.wrong.complete_error(exc.error, ctx.method, ctx.request_id)
             if completed is None:
                 raise
             raise protocol_error(completed.code, completed.message, completed.data) from None
         finally:
-            passage.reset(token)
+            middleware_frame.reset(token)
 
     return failwell_words

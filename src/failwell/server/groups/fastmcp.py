@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from failwell.formats import render
 from failwell.model import ToolError
-from failwell.server.replies import converted
+from failwell.server.replies import convert_result
 
 from .group import Group, entry, name_taken
 
@@ -41,7 +41,7 @@ def bind(group: Group, server: FastMCP[Any]) -> None:
 
 class _ActionTool(FunctionTool):
     def convert_result(self, raw_value: Any) -> ToolResult:
-        return converted(super().convert_result, raw_value)
+        return convert_result(super().convert_result, raw_value)
 
 
 class FastMCPGroupTool(FunctionTool):

@@ -33,7 +33,7 @@ from failwell.schema import (
     properties_of,
     pydantic_problems,
 )
-from failwell.server.served_call import GROUP, Facts
+from failwell.server.served_call import GROUP, ToolInfo
 
 from .group_schemas import SHAPES, action_schema
 
@@ -122,7 +122,7 @@ class Group:
         self.actions: dict[str, GroupAction] = {}
         self._description = description
         self._shape = schema
-        self._facts: dict[str | None, Facts] = {}
+        self._facts: dict[str | None, ToolInfo] = {}
         self._listed = False
 
     def action(
@@ -203,17 +203,17 @@ class Group:
         )
         return together if together != ToolAnnotations() else None
 
-    def facts(self, arguments: Mapping[str, Any] | None = None) -> Facts:
+    def facts(self, arguments: Mapping[str, Any] | None = None) -> ToolInfo:
         """What the server says about the action that a call is about; about the group if nobody can tell which."""
         name = arguments.get(self.discriminator) if isinstance(arguments, Mapping) else None
         chosen = name if isinstance(name, str) and name in self.actions else None
         return self._facts.get(chosen) or self._fact(chosen, None)
 
-    def _fact(self, action: str | None, schema: Schema | None) -> Facts:
+    def _fact(self, action: str | None, schema: Schema | None) -> ToolInfo:
         if action is None:
-            return Facts.of(self.name, schema, None, self.annotations)
+            return ToolInfo.of(self.name, schema, None, self.annotations)
         chosen = self.actions[action]
-        return Facts.of(self.name, schema, None, chosen.annotations, action, chosen.fn)
+        return ToolInfo.of(self.name, schema, None, chosen.annotations, action, chosen.fn)
 
     def bound(self, schemas: Mapping[str, Schema]) -> Bound:
         """The group with the schemas that a framework made of its actions' signatures."""

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError
 
 from failwell.formats import render
 from failwell.model import ToolError
-from failwell.server.replies import converted
+from failwell.server.replies import convert_result
 
 from .group import Group, entry, name_taken
 
@@ -71,7 +71,7 @@ class _Results(FuncMetadata):
     """Looks at what an action returned before it is made into a result."""
 
     def convert_result(self, result: Any) -> Any:
-        return converted(super().convert_result, result)
+        return convert_result(super().convert_result, result)
 
 
 def _rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:
