@@ -36,7 +36,6 @@ from failwell.server.declared_failures import add_declared, declared_of
 from failwell.server.groups.fastmcp import GroupRefusal
 from failwell.server.replies import LET_PASS, convert_result, report_unknown_arguments
 from failwell.server.served_call import (
-    EXTENSION,
     BrokenResult,
     FailedCall,
     ServedCall,
@@ -57,9 +56,9 @@ from failwell.server.served_call import (
 from failwell.server.wrong_requests import missing_arguments, no_such
 
 from .background import guard_tasks
-from .mcp2 import requests, wrap_handlers
-from .shared import Twins, cause_of, is_check_of_arguments, named_like, settings, twin_of
-from .wrong_messages import check_http_app, check_streams, worded
+from .mcp2 import install_on, requests
+from .shared import Twins, cause_of, is_check_of_arguments, named_like, twin_of
+from .wrong_messages import check_posts, path_of_fastmcp
 
 
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
@@ -72,11 +71,8 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
 
     boundary.list_tools = listed
     server.middleware.insert(0, _AnswersMiddleware(server, boundary))
-    server._mcp_server.extensions.setdefault(EXTENSION, settings(boundary))
-    wrap_handlers(server._mcp_server, {"completion/complete": requests(boundary)["completion/complete"]})
-    check_streams(server._mcp_server, boundary)
-    server._mcp_server.middleware.insert(0, worded(boundary))
-    check_http_app(server, boundary)
+    install_on(server._mcp_server, boundary, {"completion/complete": requests(boundary)["completion/complete"]})
+    check_posts(server, "http_app", boundary, path_of_fastmcp)
     guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
 
 
@@ -338,18 +334,6 @@ def _guarded_component(entry: str, kind: type) -> type:
     return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: guarded})), kind)
 
 
-def _advertised(result: Any, boundary: Boundary) -> Any:
-    """The answer to a handshake with the extension put back, which the SDK takes out for that era."""
-    capabilities = getattr(result, "capabilities", None)
-    if capabilities is None:
-        return result
-    changes = {
-        place: {**(getattr(capabilities, place, None) or {}), EXTENSION: settings(boundary)}
-        for place in ("experimental", "extensions")
-    }
-    return result.model_copy(update={"capabilities": capabilities.model_copy(update=changes)})
-
-
 def _opened(result: Any) -> Any:
     """FastMCP's result as the SDK's; None for what is no result of a tool."""
     if isinstance(result, InputRequiredToolResult):
@@ -462,8 +446,7 @@ class _AnswersMiddleware(Middleware):
         if asked is not None and is_within(asked._srctx):
             return await call_next(context)
         try:
-            result = await call_next(context)
-            return _advertised(result, self.boundary) if method == "initialize" else result
+            return await call_next(context)
         except (NotFoundError, DisabledError, ValidationError) as exc:
             if what is None:
                 # FastMCP's own words about the request.

@@ -29,7 +29,7 @@ from failwell.server.wrong_requests import missing_arguments
 from .background import as_failure, in_background
 from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised
 from .shared import cause_of, is_check_of_arguments, named_like
-from .wrong_messages import check_http_app
+from .wrong_messages import check_posts, path_of_fastmcp
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -50,7 +50,7 @@ def install(server: Any, boundary: Boundary) -> None:
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server)
     _guard_tasks(server, boundary)
-    check_http_app(server, boundary)
+    check_posts(server, "http_app", boundary, path_of_fastmcp)
 
 
 class FastMCPTools(FrameworkTools):

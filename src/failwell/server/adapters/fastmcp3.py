@@ -28,7 +28,7 @@ from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools
 from .mcp1 import LATEST, Named, data_in, install_on, run_raised
 from .shared import Twins, named_like, twin_of
-from .wrong_messages import check_http_app
+from .wrong_messages import check_posts, path_of_fastmcp
 
 
 def install(server: Any, boundary: Boundary) -> None:
@@ -50,7 +50,7 @@ def install(server: Any, boundary: Boundary) -> None:
     install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
     _look_at_results(server, boundary)
     guard_tasks(server, boundary, as_failure, LATEST)
-    check_http_app(server, boundary)
+    check_posts(server, "http_app", boundary, path_of_fastmcp)
 
 
 def _look_at_results(server: Any, boundary: Boundary) -> None:

@@ -58,7 +58,7 @@ from .shared import (
     settings,
     taken_by,
 )
-from .wrong_messages import CheckedPosts, check_streams
+from .wrong_messages import check_posts, check_streams
 
 types: Any = mcp.types
 Handler = Callable[[Any], Awaitable[Any]]
@@ -610,13 +610,5 @@ def install_fastmcp(server: Any, boundary: Boundary) -> None:
             return result
 
         server._tool_manager.call_tool = call_tool
-    original = server.streamable_http_app
-
-    def streamable_http_app(*given: Any, **options: Any) -> Any:
-        app = original(*given, **options)
-        manager = server.session_manager
-        if not isinstance(getattr(manager.handle_request, "__self__", None), CheckedPosts):
-            manager.handle_request = CheckedPosts(manager.handle_request, boundary).__call__
-        return app
-
-    server.streamable_http_app = streamable_http_app
+    path = server.settings.streamable_http_path
+    check_posts(server, "streamable_http_app", boundary, lambda app, options: str(path))

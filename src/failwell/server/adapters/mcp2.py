@@ -57,7 +57,7 @@ from .shared import (
     settings,
     taken_by,
 )
-from .wrong_messages import CheckedPosts, check_streams
+from .wrong_messages import check_posts, check_streams
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 Wrapper = Callable[[Handler], Handler]
@@ -108,31 +108,24 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
     }
 
 
-def _install_on(
-    server: Server[Any], boundary: Boundary, wrappers: Mapping[str, Wrapper], facts: Callable[[str], ToolInfo]
+def install_on(
+    server: Server[Any],
+    boundary: Boundary,
+    wrappers: Mapping[str, Wrapper],
+    tool_info: Callable[[str], ToolInfo] | None = None,
 ) -> None:
+    """Put the boundary on a low-level server of 2.x. Without `tool_info` a framework on top of it answers for whatever
+    fails, and only the words of the protocol are completed here."""
     server.extensions.setdefault(EXTENSION, settings(boundary))
-    wrap_handlers(server, {**requests(boundary), **wrappers})
-    _add_middleware(server, boundary, facts)
+    wrap_handlers(server, wrappers)
     check_streams(server, boundary)
-    original = server.streamable_http_app
-
-    def streamable_http_app(**options: Any) -> Any:
-        app = original(**options)
-        manager = server.session_manager
-        manager.asgi_app = CheckedPosts(manager.asgi_app, boundary)  # type: ignore[assignment]
-        return app
-
-    server.streamable_http_app = streamable_http_app  # type: ignore[method-assign]
-
-
-def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[str], ToolInfo]) -> None:
-    """Answers for other middleware: what it raises about a call, before the tool or after it, the model should know."""
 
     async def failwell_middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Answers for other middleware: what it raises about a call, before the tool or after it, the model should
+        know."""
         calls = ctx.method == "tools/call"
-        way = MiddlewareFrame(ctx)
-        token = middleware_frame.set(way)
+        frame = MiddlewareFrame(ctx)
+        token = middleware_frame.set(frame)
         try:
             result = await call_next(ctx)
             if ctx.method == "initialize" and isinstance(result, dict):
@@ -145,33 +138,31 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
             # The request itself is malformed.
             raise boundary.wrong.invalid_params(exc, ctx.method, ctx.params, ctx.request_id) from None
         except MCPError as exc:
-            if exc is way.raised:
+            if exc is frame.raised:
                 # It has been answered so, and written down.
                 raise
             # What the runner says about a request is the protocol's business, and so is a failure that the options send
             # as a protocol error; any other number is somebody's own.
             is_contract = isinstance(exc.data, dict) and "mcp_error_code" in exc.data
             is_protocol = exc.code in _RUNNERS or boundary.is_protocol(exc, ctx.protocol_version)
-            if way.is_of_tool(exc) and (is_protocol or is_contract or not calls):
+            if tool_info is None or (frame.is_of_tool(exc) and (is_protocol or is_contract or not calls)):
                 refused = boundary.redact_protocol_error(exc)
                 completed = boundary.wrong.complete_error(refused.error, ctx.method, ctx.request_id)
-                if completed is not None:
-                    raise MCPError.from_error_data(completed) from None
-                if refused is exc:
-                    raise
-                raise refused from None
+                raise (refused if completed is None else MCPError.from_error_data(completed)) from None
             failed: BaseException = exc
         except BaseException as exc:
+            if tool_info is None:
+                raise
             failed = reraise_control_flow(exc)
         finally:
             middleware_frame.reset(token)
         if not calls:
             raise boundary.request_error(failed, ctx.method, {}, ctx)
         params = ctx.params or {}
-        tool = facts(str(params.get("name", "")))
+        tool = tool_info(str(params.get("name", "")))
         arguments = params.get("arguments")
         call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
-        answer = await boundary.answer_around(call, failed, tool, way.marks)
+        answer = await boundary.answer_around(call, failed, tool, frame.marks)
         wire = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
         if call.era in MODERN_PROTOCOL_VERSIONS:
             # It goes out without passing the runner, which would have added this.
@@ -187,6 +178,10 @@ def _add_middleware(server: Server[Any], boundary: Boundary, facts: Callable[[st
     middleware.insert(1 if outer else 0, failwell_middleware)
 
 
+def path_of(app: Any, options: Any) -> str:
+    return str(options.get("streamable_http_path", "/mcp"))
+
+
 def install_lowlevel(server: Server[Any], boundary: Boundary) -> None:
     tools = _ListedTools(server, boundary)
 
@@ -199,7 +194,9 @@ def install_lowlevel(server: Server[Any], boundary: Boundary) -> None:
         return known.facts if known is not None else ToolInfo(name)
 
     boundary.list_tools = listed
-    _install_on(server, boundary, {"tools/call": tools.call, "tools/list": tools.listing}, facts)
+    wrappers = {**requests(boundary), "tools/call": tools.call, "tools/list": tools.listing}
+    install_on(server, boundary, wrappers, facts)
+    check_posts(server, "streamable_http_app", boundary, path_of)
 
 
 class _ListedTools:
@@ -312,9 +309,10 @@ def install_mcpserver(server: MCPServer[Any], boundary: Boundary) -> None:
         return getattr(manager.get_tool(name), "fn", None)
 
     boundary.list_tools = listed
-    published = {"tools/list": publish_declared(function)}
+    wrappers = {**requests(boundary), "tools/list": publish_declared(function)}
     # The server's own methods turn exceptions into what a client is to see; the handlers are wrapped for the rest.
-    _install_on(server._lowlevel_server, boundary, published, facts)
+    install_on(server._lowlevel_server, boundary, wrappers, facts)
+    check_posts(server._lowlevel_server, "streamable_http_app", boundary, path_of)
     list_only_data(manager, func_metadata)
     server.call_tool = _call_tool(server, boundary)  # type: ignore[method-assign]
     server.read_resource = _read_resource(server, boundary)  # type: ignore[method-assign]
