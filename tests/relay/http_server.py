@@ -114,6 +114,13 @@ class FaultyServer:
             error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32602, "message": "No", "data": {"x": 1}}}
             await answer(send, 404, json.dumps(error).encode())
             return
+        if fault.startswith("deny"):
+            # Done, and denied by a JSON-RPC error with this status.
+            self.done.append(what)
+            status, code = map(int, fault.split()[1:])
+            error = {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "No such tool."}}
+            await answer(send, status, json.dumps(error).encode())
+            return
         if fault == "before":
             raise ConnectionAbortedError
         if tool == "pay_invoice":

@@ -264,6 +264,25 @@ def test_a_lost_session_behind_the_relay_is_no_business_of_the_client(remote: st
         assert "may have been done already" in text
 
 
+@pytest.mark.parametrize("era", ["older", "newer"])
+def test_a_write_that_is_denied_with_a_json_rpc_error_is_made_once(remote: str, faulty: FaultyServer, era: str) -> None:
+    denials = [
+        f"deny {status} {code}" for status in (200, 400, 404, 500) for code in (-32601, -32602, -32600, -32700, -32001)
+    ]
+    with closing(Caller(remote, authorization=f"Bearer of-denied-{era}")) as caller:
+        if era == "older":
+            caller.greet()
+        for number, denial in enumerate(denials):
+            what = f"{denial}:{era}"
+            params = {"name": "pay_invoice", "arguments": {"id": what}}
+            for id in (f"{number}.1", f"{number}.2"):
+                answer = (
+                    caller.call(id, "pay_invoice", what) if era == "older" else caller.modern(id, "tools/call", params)
+                )
+            assert "pay_invoice was not run again" in said(answer)[0], denial
+            assert faulty.done.count(what) == 1, denial
+
+
 def test_a_login_that_the_server_quotes_is_not_told(remote: str) -> None:
     with closing(Caller(remote, authorization="Bearer tulipword")) as caller:
         caller.greet()

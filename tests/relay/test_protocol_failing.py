@@ -424,7 +424,7 @@ def test_what_only_the_client_can_act_on_passes_without_what_must_not_leave(numb
     assert not [word for word in ("hidden", "/home/ann", "gardenword", "ghp_") if word in json.dumps(told)]
     assert (told["error"]["code"], told["error"]["data"]["elicitations"]) == (number, asked)
     plain = frame({"jsonrpc": "2.0", "id": 2, "error": {"code": number, "message": "Log in.", "data": {"a": 1}}})
-    table.call(2, "pay_invoice", {"invoice_id": "i"})
+    table.call(2, "pay_invoice", {"invoice_id": "j"})
     table.server(plain)
     assert table.frames == [plain]
 

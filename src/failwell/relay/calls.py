@@ -168,11 +168,15 @@ class Calls:
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
             request.run.let_go()
+            number = error.get("code") if isinstance(error, Mapping) else None
+            if number in _PROTOCOL_NUMBERS - _ASKING_NUMBERS and (denied := read(message)) is not None:
+                # It proves nothing: somebody between us and the server may say so of a call that it has passed on.
+                request.run.ending(denied, self._core.listing.tools, is_answer=True)
             if outcome is None and error:
                 frame = answers.passed(frame, request.said)
             self._core.answer(request, request.for_client(frame, None))
-            is_asking = isinstance(error, Mapping) and error.get("code") in _ASKING_NUMBERS
-            self.keyed.keep_answer(request, frame, is_undone=is_asking or isinstance(outcome, NeedsInput))
+            is_undone = number in _ASKING_NUMBERS or isinstance(outcome, NeedsInput)
+            self.keyed.keep_answer(request, frame, is_undone=is_undone)
             self.ended(request, outcome if isinstance(outcome, NeedsInput) else None)
             return
         if outcome.format != "text":

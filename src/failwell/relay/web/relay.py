@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _PATH: Final = "/mcp"
+_LARGEST_HEAD: Final = 65_536
 
 
 class CannotListen(Exception):
@@ -252,7 +253,7 @@ class Relay:
         ready: Callable[[], None],
         reload: Callable[[], None] | None,
     ) -> int:
-        from .socket_server import SocketServer
+        import uvicorn
 
         front = self.app()
         if self.address is not None and (found := await unfit(self.address, self._http())) is not None:
@@ -260,7 +261,12 @@ class Relay:
                 await self.close()
                 raise CannotListen(found.line)
             self._say(Note(found.line, loud=True))
-        server = SocketServer(front, most=4 * front.limits.sessions)
+        config = uvicorn.Config(
+            front, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
+            h11_max_incomplete_event_size=_LARGEST_HEAD, backlog=512,
+            timeout_graceful_shutdown=2, limit_concurrency=4 * front.limits.sessions, proxy_headers=False,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
         loop = asyncio.get_running_loop()
         ending: list[asyncio.Task[None]] = []
 
@@ -272,9 +278,11 @@ class Relay:
             front.drain()
             ending.append(loop.create_task(self._ended(front, server)))
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(number, end)
+        def on_signal(sig: int, frame: object) -> None:
+            loop.call_soon_threadsafe(end)
+
+        # By uvicorn's own way, all that is under way would be cut off.
+        server.handle_exit = on_signal  # type: ignore[method-assign]
         if hasattr(signal, "SIGHUP"):
             with suppress(NotImplementedError):
                 loop.add_signal_handler(signal.SIGHUP, reload or end)
