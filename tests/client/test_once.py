@@ -91,12 +91,16 @@ def test_a_server_that_moves_away_from_a_call_is_found_by_the_next_one() -> None
 )
 def test_what_a_gateway_refuses_has_a_result(status: int, body: bytes) -> None:
     async def story() -> None:
-        passing = {"content": [{"type": "text", "text": "Error: 503 Service Unavailable"}], "isError": False}
-        answers = [passing, http(status, body, JSON)]
+        answers = [http(status, body, JSON)]
         async with agent(lambda method, message: answers.pop(0) if method == "tools/call" else None) as it:
-            # What only looked like a failure comes first: it must not make a success of what follows.
             report = await it.call("get_payment", {"id": 1})
-            assert (report.ok, report.calls, report.result.is_error) == (False, 2, True), str(report)
+            assert (report.ok, report.calls, report.result.is_error) == (False, 1, True), str(report)
+            # A success that looked like a failure stays one, whatever came of looking again.
+            passing = {"content": [{"type": "text", "text": "Error: 503 Service Unavailable"}], "isError": False}
+            answers[:] = [passing, http(status, body, JSON)]
+            report = await it.call("get_payment", {"id": 2})
+            assert (report.ok, report.calls, it.server.count("tools/call")) == (True, 2, 3), str(report)
+            assert report.result.content[0].text == "Error: 503 Service Unavailable"
 
     run(story)
 
