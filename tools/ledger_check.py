@@ -201,9 +201,12 @@ def _lie(said: Said, lines: list[RecordedEffect], arrived: list[Call]) -> str | 
 
 
 def _is_claimed(job: Job, arrived: list[Call]) -> bool:
-    """Whether the last answer was a success by the server's word, and nobody had to doubt it."""
-    last = job.strikes[len(arrived) - 1 : len(arrived)] if arrived else ()
-    return any(strike.known in _CLAIMS and not AGAIN[strike.known][_column(job)] for strike in last)
+    """Whether an answer was a success by the server's word, and nobody had to doubt it: what may be repeated was."""
+    met = enumerate(job.strikes[: len(arrived)], 1)
+    return any(
+        strike.known in _CLAIMS and (number < len(arrived) or not AGAIN[strike.known][_column(job)])
+        for number, strike in met
+    )
 
 
 _CLAIMS: Final = ("claimed", "worded")

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +35,6 @@ FATES: Final[dict[str, tuple[float, bool]]] = {
     "begun, and the process dies": (1.0, False),
     "done, and the answer is late": (0.7, False),
 }
-_DEADLY: Final = frozenset(fate for fate in FATES if fate.endswith("dies"))
 
 
 def draw(seed: str, count: int) -> list[tuple[str, list[str]]]:
@@ -134,15 +133,9 @@ async def _calls(url: str, jobs: Sequence[tuple[str, list[str]]], kind: str, mod
 
 
 def _held_against(said: Sequence[_Said], ledger: str, keys: bool) -> Figures:
-    lines: Counter[str] = Counter()
-    arrived: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
-    for line in ledger.splitlines():
-        event = json.loads(line)
-        if event["event"] == "effect":
-            lines[event["id"]] += 1
-        else:
-            arrived[event["id"]].append((event["when"], event["fate"]))
-    deaths = [(when, id) for id, each in arrived.items() for when, fate in each if fate in _DEADLY]
+    events = [json.loads(line) for line in ledger.splitlines()]
+    lines = Counter(event["id"] for event in events if event["event"] == "effect")
+    deaths = [(event["when"], event["id"]) for event in events if event["event"] == "death"]
     figures = Figures(calls=len(said))
     for each in said:
         report, error, done = each.report, each.report.error, lines[each.id]
@@ -199,6 +192,11 @@ class _Journal:
         self._note({"event": "effect", "id": id})
         os.fsync(self._file)
 
+    def die(self, id: str) -> None:
+        """The process dies because of this call, which may have arrived long before."""
+        self._note({"event": "death", "id": id})
+        os._exit(1)
+
     def _note(self, event: dict[str, Any]) -> None:
         os.write(self._file, json.dumps({**event, "when": time.time()}).encode() + b"\n")
 
@@ -217,10 +215,10 @@ def _serve(folder: Path, keys: bool) -> None:
     async def pay(id: str) -> str:
         """Pay."""
         if fates[id] == "begun, and the process dies":
-            os._exit(1)
+            journal.die(id)
         journal.take_effect(id)
         if fates[id] == "done, and the process dies":
-            os._exit(1)
+            journal.die(id)
         if fates[id] == "done, and the answer is late":
             await asyncio.sleep(1.5 * TIMEOUT)
         return f"Paid {id}."
@@ -277,7 +275,7 @@ def _losing(app: Any, journal: _Journal, fates: dict[str, str]) -> Any:
         while more:
             message = await receive()
             body, more = body + message.get("body", b""), message.get("more_body", False)
-        fate = _fate(body, journal, fates)
+        id, fate = _fate(body, journal, fates)
         if fate == "refused":
             await send({"type": "http.response.start", "status": 503, "headers": [(b"retry-after", b"0.05")]})
             return await send({"type": "http.response.body", "body": b""})
@@ -291,7 +289,7 @@ def _losing(app: Any, journal: _Journal, fates: dict[str, str]) -> Any:
             if b'"result"' not in message.get("body", b"") and fate.startswith("answered"):
                 return
             if fate == "answered, and the process dies":
-                os._exit(1)
+                journal.die(id)
             if fate == "answered, and nobody hears it":
                 await asyncio.sleep(3600)
             await send(message)
@@ -301,13 +299,14 @@ def _losing(app: Any, journal: _Journal, fates: dict[str, str]) -> Any:
     return answer
 
 
-def _fate(body: bytes, journal: _Journal, fates: dict[str, str]) -> str:
+def _fate(body: bytes, journal: _Journal, fates: dict[str, str]) -> tuple[str, str]:
+    """Which payment a request is for, and what becomes of it."""
     request = json.loads(body)
     if request.get("method") != "tools/call" or request["params"]["name"] != "pay":
-        return "works"
+        return "", "works"
     id = request["params"]["arguments"]["id"]
     fates[id] = journal.arrive(id)
-    return fates[id]
+    return id, fates[id]
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from mcp.client.stdio import StdioServerParameters
 
 import failwell as fw
 from failwell.client import Recovering
-from failwell.client.langchain import recovering, tell
+from failwell.client.langchain import recovering
 
 
 def tools_of(client: Any, listed: list[Any]) -> list[BaseTool]:
@@ -217,18 +217,6 @@ def test_what_is_no_failure_passes(exc: BaseException) -> None:
     bridged = recovering(StructuredTool.from_function(raises(exc), name="work", description="Work."))
     with pytest.raises(type(exc)):
         bridged.invoke({"name": "work", "args": {}, "id": "c1", "type": "tool_call"})
-
-
-def test_one_function_tells_what_langchain_handles() -> None:
-    lost = StructuredTool.from_function(
-        raises(ToolException("User 7 not found")), name="work", description="Work.", handle_tool_error=tell
-    )
-    strict = add.model_copy(update={"handle_validation_error": tell})
-    call = {"id": "c1", "type": "tool_call"}
-    assert shown(lost.invoke({**call, "name": "work", "args": {}})) == ("work", "c1", "error", GONE)
-    told = strict.invoke({**call, "name": "add", "args": {"count": "many"}})
-    assert shown(told)[2] == "error"
-    assert told.content.startswith("count must be an integer. Next: call it with ")
 
 
 def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import anyio
 import pytest
-from agents import Agent, ModelResponse, RunConfig, Runner, Tool, Usage, function_tool
+from agents import Agent, ModelResponse, RunConfig, Runner, Usage
 from agents.exceptions import UserError
 from agents.mcp import MCPServer, MCPServerStdio, MCPServerStreamableHttp
 from agents.models.interface import Model
@@ -30,7 +29,7 @@ from mcp_types import CallToolResult
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
 import failwell as fw
-from failwell.client.openai_agents import recovering, tell
+from failwell.client.openai_agents import recovering
 
 
 class Asking(Model):
@@ -50,9 +49,9 @@ class Asking(Model):
         raise NotImplementedError
 
 
-async def shown(tool: str, arguments: object, *, servers: list[MCPServer] = [], tools: list[Tool] = []) -> list[Any]:  # noqa: B006
+async def shown(tool: str, arguments: object, *, servers: list[MCPServer]) -> list[Any]:
     model = Asking(tool, arguments if isinstance(arguments, str) else json.dumps(arguments))
-    agent = Agent(name="a", model=model, mcp_servers=servers, tools=tools)
+    agent = Agent(name="a", model=model, mcp_servers=servers)
     await Runner.run(agent, "Go.", run_config=RunConfig(tracing_disabled=True))
     return model.shown
 
@@ -161,55 +160,7 @@ def test_what_the_sdk_checks_by_itself_is_told_as_well() -> None:
     anyio.run(main)
 
 
-def raises(exc: Exception) -> Callable[[], str]:
-    def work() -> str:
-        raise exc
-
-    return work
-
-
-NO_FIT = "Error: The arguments are no JSON object that fits the tool's schema. Correct the arguments, then call again."
-FUNCTIONS: list[tuple[Callable[..., str], object, str]] = [
-    (lambda: "fine", {}, "fine"),
-    (raises(fw.NotFound("Gone.", suggestion="Look elsewhere.")), {}, "Error: Gone. Look elsewhere."),
-    (
-        raises(fw.NeedsInput("Which one?", fields=["id"])),
-        {},
-        "Which one? Ask the user for id, then call again with the answer.",
-    ),
-    (
-        raises(RuntimeError("password is hunter2")),
-        {},
-        "Error: The tool failed unexpectedly. Next: end the task and report the failure. Do not call it again.",
-    ),
-    (
-        raises(ValueError("The amount must be above zero.")),
-        {},
-        "Error: The amount must be above zero. Correct the arguments, then call again.",
-    ),
-    (
-        lambda: str(int("12,50")),
-        {},
-        "Error: An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the "
-        "arguments, then call again.",
-    ),
-    (lambda: "Error: User 7 not found", {}, "Error: User 7 not found"),
-    (lambda count: "fine", "[", NO_FIT),
-    (lambda count: "fine", {"count": 1, "more": 2}, "fine"),
-]
-
-
-@pytest.mark.parametrize(("work", "arguments", "text"), FUNCTIONS)
-def test_functions_are_tools_too(work: Callable[..., str], arguments: object, text: str) -> None:
-    tool = function_tool(work, name_override="work", failure_error_function=tell, strict_mode=False)
-
-    async def main() -> list[Any]:
-        return await shown("work", arguments, tools=[tool])
-
-    assert anyio.run(main) == [{"call_id": "c", "type": "function_call_output", "output": text}]
-
-
-ANSWER_LOST = "Error: The answer was lost, so the call may have been done already. Next: ask the user."
+ANSWER_LOST = "Error: The answer was lost, so pay may have been done already. Next: ask the user."
 SAID = [
     (
         "HTTP error 503",
@@ -227,8 +178,15 @@ SAID = [
 
 @pytest.mark.parametrize(("words", "text"), SAID, ids=[words for words, _ in SAID])
 def test_what_the_sdk_says_of_a_transport_is_understood(words: str, text: str) -> None:
-    exc = UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
-    assert tell(None, exc) == text  # type: ignore[arg-type]
+    class Failing(MCPServerStdio):
+        async def call_tool(self, *given: Any, **options: Any) -> Any:
+            raise UserError(f"Failed to call tool 'pay' on MCP server 'bank': {words}")
+
+    async def main() -> None:
+        result = await recovering(Failing({"command": "none"})).call_tool("pay", {"id": 1})
+        assert [block.text for block in result.content] == [text]
+
+    anyio.run(main)
 
 
 def test_a_server_is_spared_and_a_model_is_kept_from_loops() -> None:

@@ -151,6 +151,12 @@ def test_the_checker_complains_about_what_is_not_so(said: Said, lines: list[bool
     assert complaint in " ".join(held_against(said, *lines).wrong)
 
 
+def test_a_success_that_was_tried_again_is_still_the_servers_word() -> None:
+    said = Said(job("set_price", "claimed", "final"), ok=True)
+    assert held_against(said, attempts=2).wrong == []
+    assert held_against(Said(job("set_price", "final", "claimed"), ok=True), attempts=2).wrong != []
+
+
 def test_the_checker_sees_a_gamble_that_went_well() -> None:
     lucky = held_against(Said(job("pay", "doubt"), ok=True), WHOLE, attempts=2)
     assert (lucky.gambled, lucky.twice, len(lucky.wrong)) == (1, 0, 1)

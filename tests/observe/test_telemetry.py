@@ -6,7 +6,6 @@ import asyncio
 import builtins
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import mcp
@@ -23,7 +22,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 import failwell as fw
-from failwell.observe import UNKNOWN, CallEvent, durations, mark_failure
+from failwell.observe import UNKNOWN, mark_failure
 from failwell.observe import otel as telemetry
 
 CALLERS = ["validation", "not_found", "permission", "conflict"]
@@ -60,11 +59,9 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemoryMetricReader]:
     monkeypatch.setattr(telemetry, "_tools", telemetry._Labels(5))
     monkeypatch.setattr(telemetry, "_codes", telemetry._Labels(5))
     telemetry._failures.cache_clear()
-    telemetry._duration.cache_clear()
     yield made
     provider.shutdown()
     telemetry._failures.cache_clear()
-    telemetry._duration.cache_clear()
 
 
 def measured(reader: InMemoryMetricReader) -> dict[str, list[tuple[dict[str, Any], Any]]]:
@@ -160,19 +157,6 @@ def test_labels_are_bounded(reader: InMemoryMetricReader) -> None:
     }
 
 
-def test_durations_is_a_hook_for_the_conventions_own_histogram(reader: InMemoryMetricReader) -> None:
-    at = datetime(2026, 1, 2, tzinfo=UTC)
-    durations(CallEvent(tool="find", ok=True, seconds=0.03, at=at))
-    durations(CallEvent(tool="find", ok=False, seconds=2, at=at, era="2025-11-25"))
-    usual = {"mcp.method.name": "tools/call", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
-    points = measured(reader)["mcp.server.operation.duration"]
-    assert [(labels, point.count, point.sum) for labels, point in points] == [
-        (usual, 1, 0.03),
-        ({**usual, "mcp.protocol.version": "2025-11-25", "error.type": "tool_error"}, 1, 2),
-    ]
-    assert points[0][1].explicit_bounds[:3] == (0.01, 0.02, 0.05)
-
-
 def test_without_opentelemetry_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
@@ -185,7 +169,6 @@ def test_without_opentelemetry_nothing_happens(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(builtins, "__import__", absent)
     try:
         mark_failure(fw.NotFound("no"), tool="t")
-        durations(CallEvent(tool="t", ok=True, seconds=0, at=datetime(2026, 1, 2, tzinfo=UTC)))
     finally:
         monkeypatch.undo()
         telemetry._trace.cache_clear()

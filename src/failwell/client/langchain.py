@@ -1,11 +1,6 @@
 """For LangChain: tools whose failures come back as a `ToolMessage` with `status="error"` that the model can act on.
 
 tools = recovering(tools)
-
-@tool
-def find_user(id: int) -> str: ...
-
-find_user.handle_tool_error = find_user.handle_validation_error = tell
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from failwell.model import NeedsInput, Policy, ToolError
 from failwell.observe import Events
 from failwell.readers import chain, exc_text, from_pydantic, read
 
-from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure, raised
+from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure
 
 T = TypeVar("T", bound="BaseTool | Sequence[BaseTool]")
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
@@ -47,16 +42,6 @@ def recovering(tool: T, *, policy: Policy | None = None, events: Events | None =
         made[-1]._bridge = bridge
     found: Any = made[0] if isinstance(tool, BaseTool) else made
     return found  # type: ignore[no-any-return]
-
-
-def tell(error: Exception) -> str:
-    """The text for a tool that raised, to be given as `handle_tool_error` and as `handle_validation_error`.
-
-    >>> print(tell(ToolException("User 7 not found")))
-    User 7 not found
-    """
-    found = from_pydantic(error) if isinstance(error, ValidationError) else raised(_worded(error))
-    return Bridge().settle(found).text
 
 
 class _Recovering(BaseTool):
@@ -146,4 +131,4 @@ def listed_tool(tool: BaseTool) -> dict[str, Any]:
         return described
 
 
-__all__ = ["recovering", "tell"]
+__all__ = ["recovering"]

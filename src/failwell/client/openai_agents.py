@@ -1,10 +1,7 @@
-"""For the OpenAI Agents SDK: failures that the model can act on, from MCP servers and from function tools.
+"""For the OpenAI Agents SDK: failures of MCP servers that the model can act on.
 
     async with MCPServerStdio(params={...}) as server:
         agent = Agent(name="helper", mcp_servers=[recovering(server)])
-
-    @function_tool(failure_error_function=tell)
-    def find_user(id: int) -> str: ...
 
 The SDK marks no error, so the text does: it begins with "Error: ".
 """
@@ -17,19 +14,18 @@ from typing import Any, Final, TypeVar
 from failwell.packages import needed
 
 try:
-    from agents import RunContextWrapper
-    from agents.exceptions import AgentsException, ModelBehaviorError, UserError
+    from agents.exceptions import AgentsException, UserError
     from agents.mcp import MCPServer
 except ImportError as problem:
     raise needed(__name__, "openai-agents", problem) from None
 
-from failwell.model import Effect, FieldError, Policy, ToolError, Traits
+from failwell.model import Effect, FieldError, Policy, ToolError
 from failwell.observe import Events
-from failwell.readers import exc_text, from_http, from_pydantic, from_schema
+from failwell.readers import exc_text, from_http, from_schema
 from failwell.recovery import schema_of, store_of
 from failwell.sdk import CallToolResult
 
-from .bridge import Bridge, RenderedFailure, raised
+from .bridge import Bridge, RenderedFailure
 
 S = TypeVar("S", bound=MCPServer)
 
@@ -68,25 +64,13 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
             return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
 
         def translate(exc: Exception) -> Exception:
-            schema = schema_of(bridge.tools.get(tool_name)) if _is_missing(exc) else None
-            return (from_schema(schema, arguments or {}, tool=tool_name) if schema else None) or _translated(exc)
+            return _translated(exc, schema_of(bridge.tools.get(tool_name)), arguments or {}, tool_name)
 
         result: CallToolResult = await call.attempt_result(send, _marked, translate=translate, passes=_is_misuse)
         return result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
     return server
-
-
-def tell(context: RunContextWrapper[Any], error: Exception) -> str:
-    """The text for a tool that raised: a `failure_error_function` for function tools, servers and agents.
-
-    >>> print(tell(RunContextWrapper(None), ToolError("Too many requests.", code="RATE_LIMITED", retry_after=30)))
-    Error: Too many requests. Wait 30 seconds, then make the same call again.
-    """
-    # A call of a tool has a context that names it.
-    tool = Traits.of(getattr(context, "tool_name", None))
-    return _marked(Bridge().settle(raised(_translated(error), nature=tool.nature), tool))
 
 
 def _marked(told: RenderedFailure) -> str:
@@ -98,24 +82,15 @@ def _is_misuse(exc: Exception) -> bool:
     return isinstance(exc, UserError) and "not initialized" in exc_text(exc)
 
 
-def _is_missing(exc: Exception) -> bool:
-    """Whether the SDK itself refuses the arguments: it looks at which are there, and at nothing else."""
-    return isinstance(exc, UserError) and _MISSING in exc_text(exc)
-
-
-def _translated(exc: Exception) -> Exception:
+def _translated(exc: Exception, schema: dict[str, Any] | None, arguments: dict[str, Any], tool: str) -> Exception:
     """The SDK's own exceptions, as what they say; any other as it is."""
-    if type(exc) is AgentsException and isinstance(exc.__cause__, Exception):
-        return _translated(exc.__cause__)
-    if isinstance(exc, ModelBehaviorError):
-        if hasattr(exc.__cause__, "errors"):
-            return from_pydantic(exc.__cause__)
-        # By default the SDK does not say what is wrong with them.
-        return ToolError("The arguments are no JSON object that fits the tool's schema.", code="VALIDATION_ERROR")
     text = exc_text(exc)
-    if _is_missing(exc):
-        fields = [FieldError((name,), "Required", rule="required") for name in text.partition(_MISSING)[2].split(", ")]
-        return ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
+    if isinstance(exc, UserError) and _MISSING in text:
+        # The SDK looks at which arguments are there, and at nothing else.
+        missing = text.partition(_MISSING)[2].split(", ")
+        fields = [FieldError((name,), "Required", rule="required") for name in missing]
+        refused = ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
+        return (from_schema(schema, arguments, tool=tool) if schema else None) or refused
     status = text.rpartition("HTTP error ")[2]
     if isinstance(exc, UserError) and status.isdigit():
         return from_http(int(status), {}, b"").replace(origin="peer", delivery="answered")
@@ -125,4 +100,4 @@ def _translated(exc: Exception) -> Exception:
     return exc
 
 
-__all__ = ["recovering", "tell"]
+__all__ = ["recovering"]

@@ -57,7 +57,7 @@ _OPENS: Final = frozenset({"listen"})
 
 
 class _NoLongerRepeatable(Exception):
-    """The tool is no longer annotated as safe to retry, or nobody can tell whether it still is."""
+    """The tool is no longer annotated as safe to retry."""
 
 
 @dataclass(slots=True)
@@ -364,11 +364,12 @@ class Recovering:
                     call.connected = live = await connection.open(timeout)
             if not live.is_listed or (call.by_mark and listing.is_old):
                 await listing.ask(connection, live, timeout, again=call.by_mark)
-                if call.by_mark and listing.is_old:
-                    await listing.look(connection, timeout)
                 # Not every server survives that.
                 call.connected = live = await connection.open(timeout)
-            if call.by_mark and (listing.is_old or not listing.tools.traits(report.tool).repeatable):
+            if call.by_mark and listing.is_old:
+                # Nobody knows whether it may still be repeated; that is asked again, and the call is not sent.
+                return None, ToolError("The tools of the server cannot be listed.", code="UNAVAILABLE", **NEVER_SENT)
+            if call.by_mark and not listing.tools.traits(report.tool).repeatable:
                 raise _NoLongerRepeatable
             if not listing.knows(report.tool, report.arguments):
                 problem = misspelt(report.tool, report.arguments, listing.known)

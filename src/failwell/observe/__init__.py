@@ -34,7 +34,6 @@ from .log import logged
 from .otel import TRACE_NAMES as TRACE_NAMES
 from .otel import count_failure as count_failure
 from .otel import current_trace as current_trace
-from .otel import durations
 from .otel import is_tracing as is_tracing
 from .otel import mark_failure as mark_failure
 from .otel import mark_span as mark_span
@@ -89,7 +88,6 @@ __all__ = [
     "store",
     # where it is told
     "logged",
-    "durations",
 ]
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (

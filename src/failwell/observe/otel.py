@@ -20,8 +20,6 @@ from .events import CallEvent
 
 # Whoever is on call is not woken by a caller's mistake, just as a 404 does not make an HTTP server's span an error.
 _CALLERS: Final = frozenset({Kind.VALIDATION, Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT})
-# As the conventions want them for `mcp.server.operation.duration`.
-_BOUNDS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
 TRACE_NAMES: Final = ("traceparent", "tracestate")
@@ -75,25 +73,6 @@ def count_failure(error: ToolError | None, *, tool: str) -> None:
         kind, code = pair_of(error)
         labels = {"gen_ai.tool.name": _tools(tool), "failwell.error.kind": kind, "failwell.error.code": _codes(code)}
         _failures().add(1, labels)
-
-
-def durations(event: CallEvent) -> None:
-    """A hook that records how long calls take, as the conventions' `mcp.server.operation.duration`.
-
-    A hook and no habit: the framework's spans tell it too, and each successful call would pay for it.
-    """
-    if _trace() is None:
-        return
-    labels = {
-        "mcp.method.name": "tools/call",
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": _tools(event.tool),
-    }
-    if event.era is not None:
-        labels["mcp.protocol.version"] = event.era
-    if not event.ok:
-        labels["error.type"] = "tool_error"
-    _duration().record(event.seconds, labels)
 
 
 def is_tracing() -> bool:
@@ -176,16 +155,4 @@ def _failures() -> Any:
 
     return metrics.get_meter("failwell").create_counter(
         "failwell.tool.failures", "{failure}", "Failed tool calls, by what went wrong."
-    )
-
-
-@cache
-def _duration() -> Any:
-    from opentelemetry import metrics
-
-    return metrics.get_meter("failwell").create_histogram(
-        "mcp.server.operation.duration",
-        "s",
-        "How long the server took over a request.",
-        explicit_bucket_boundaries_advisory=_BOUNDS,
     )
