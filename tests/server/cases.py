@@ -297,21 +297,6 @@ VARIANTS: Final = (
         ("KeyError with a secret", "question raised"),
         ("mcpserver",),
     ),
-    *(
-        Variant(
-            f"extra-{extra}",
-            {"validate": extra},
-            (
-                "unknown argument with a near name",
-                "unknown argument far from any",
-                "missing argument under a near name",
-                "several problems",
-                "arguments for a tool without any",
-                "success",
-            ),
-        )
-        for extra in ("warn", "allow")
-    ),
     Variant(
         "unknown-tool-protocol",
         {"wire": {"protocol": ["UNKNOWN_TOOL"]}},

@@ -100,11 +100,6 @@ def test_what_a_handler_has_used_is_not_called_ignored() -> None:
     assert not result.meta or IGNORED not in result.meta
 
 
-def test_whoever_asks_for_a_warning_gets_it() -> None:
-    result = answered("find_user", {"user": "u1", "city": "Bonn"}, validate="warn")
-    assert "These arguments do not exist and were ignored: 'city'." in str(result.content)
-
-
 def pay(
     invoice: Annotated[str, Field(validation_alias=AliasChoices("invoice", "bill"))],
     page: Annotated[int, Field(validation_alias=AliasChoices("page", "limit", AliasPath("at", "page")))] = 1,
@@ -144,7 +139,7 @@ class Own(Tool):
         return ToolResult(content=[types.TextContent(text=f"got {sorted(arguments)}")])
 
 
-@pytest.mark.parametrize("extra", [True, "warn", "allow"])
+@pytest.mark.parametrize("extra", [True, "reject"])
 def test_what_an_own_tool_of_fastmcp_has_got_is_not_called_ignored(extra: Any) -> None:
     server = fastmcp.FastMCP("shop")
     server.add_tool(Own(name="own", parameters={"type": "object", "properties": {"x": {"type": "string"}}}))

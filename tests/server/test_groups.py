@@ -591,9 +591,9 @@ def test_returned_values_and_failures(framework: str) -> None:
 
 
 @pytest.mark.checklist(162)
-@pytest.mark.parametrize("extra", ["reject", "warn", "allow"])
+@pytest.mark.parametrize("extra", ["reject", True])
 @pytest.mark.parametrize("schema", ["union", "flat"])
-def test_unknown_arguments_are_refused(framework: str, schema: Literal["union", "flat"], extra: str) -> None:
+def test_unknown_arguments_are_refused(framework: str, schema: Literal["union", "flat"], extra: Any) -> None:
     server = MAKERS[framework]()
     group_app.projects(CONTEXTS[framework], schema=schema).add_to(server)
     failwell.server.install(server, validate=extra)

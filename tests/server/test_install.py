@@ -119,7 +119,7 @@ def test_a_class_is_no_server(kind: type) -> None:
     [
         ({"table": []}, "table is a table, such as failwell.classify.table(), not list."),
         ({"guard": print}, "guard is a failwell.redact.Guard, not builtin_function_or_method."),
-        ({"validate": "no"}, "There is no validate 'no'; use one of: reject, warn, allow."),
+        ({"validate": "no"}, "There is no validate 'no'; use one of: True, False, reject."),
         ({"questions": "x"}, "There is no questions 'x'; use one of: ask, missing, result."),
         ({"wire": {"protocol": "NOT_FOUND"}}, "wire: protocol is 'all', or a collection of codes"),
         ({"wire": {"protocol": [404]}}, "wire: protocol is 'all', or a collection of codes, such as "),

@@ -217,7 +217,7 @@ class Boundary:
         self, call: ServedCall, result: Any, framework: FrameworkCall, made: Marks, began: float
     ) -> Any:
         made.has_run = True
-        if self.holds and self.holds.knows(call):
+        if self.holds and self.holds.of(call, make=False):
             reads = self.reader.effects.traits(await framework.facts()).reads
             await self.holds.succeeded(call, began, reads=reads)
         self.stats.add(call.counted, call.seconds)

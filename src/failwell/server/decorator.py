@@ -17,7 +17,7 @@ from failwell.redact import DEFAULT as GUARD
 
 from .exception_reader import Effects, source_of
 from .functions import Naming, alike, is_of_kind, name_of, passing
-from .options import demand
+from .options import check_option
 from .served_call import NOTHING_KNOWN, ToolInfo, current
 
 log = logging.getLogger("failwell.server")
@@ -67,7 +67,7 @@ def tool_errors(
     """
 
     for name, value in (("logger", logger), ("table", table)):
-        demand(name, value)
+        check_option(name, value)
     if answer is not None and not callable(answer):
         raise TypeError(f"answer is a function, such as failwell.render, not {answer!r}.")
     chosen = _Chosen(tool_name, tier, answer, table, logger or log)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from pydantic import ValidationError
 
 from failwell.formats import MODERN_ERA
 from failwell.idempotency import HoldStore, shared_hold
 from failwell.model import Action, ToolError
 from failwell.recovery import Held, Hold
-from failwell.sdk import ElicitResult, InputRequiredResult
+from failwell.sdk import InputRequiredResult
 
-from .questions import can_ask
+from .questions import answer_to, can_ask, elicit
 from .served_call import ServedCall
 
-log = logging.getLogger("failwell.server")
+T = TypeVar("T")
 
 KEY: Final = "failwell-hold"
 """Names our question among those a result may hold."""
@@ -36,7 +35,6 @@ _FORM: Final[dict[str, Any]] = {
 _SESSION: Final = "mcp-session-id"
 _MOST_SESSIONS: Final = 10_000
 _MOST_STREAMS: Final = 100
-_NO_WAY_OUT: Final = "_NoChannelOutbound"
 
 
 def caller_of(request: Any) -> list[str | None]:
@@ -71,64 +69,53 @@ class Holds:
 
     async def find(self, call: ServedCall) -> Held | None:
         """The call that this one would repeat while it is in doubt."""
-        hold, now = self._of(call, make=self._store is not None), time.monotonic()
-        if hold is None:
-            return None
-        if self._store is None:
-            return hold.find(call.tool, call.arguments, now)
-        # In a thread, so that nobody else waits for the store.
-        return await asyncio.to_thread(hold.find, call.tool, call.arguments, now)
+        hold = self.of(call, make=self._store is not None)
+        return None if hold is None else await self._run(hold.find, call.tool, call.arguments, time.monotonic())
 
     async def failed(self, call: ServedCall, error: ToolError, check: Action | None) -> None:
         """A write failed."""
-        hold, given = self._of(call), (call.tool, call.arguments, error, check, time.monotonic())
-        if hold is not None and self._store is None:
-            hold.failed(*given)
-        elif hold is not None:
-            await asyncio.to_thread(hold.failed, *given)
+        if (hold := self.of(call)) is not None:
+            await self._run(hold.failed, call.tool, call.arguments, error, check, time.monotonic())
 
     async def succeeded(self, call: ServedCall, began: float, *, reads: bool) -> None:
         """A call worked that began at that time."""
-        if hold := self._of(call, make=False):
-            await asyncio.to_thread(hold.succeeded, began, reads=reads)
+        if hold := self.of(call, make=False):
+            await self._run(partial(hold.succeeded, began, reads=reads))
 
     async def release(self, call: ServedCall) -> None:
         """The user says that the call may be run again."""
-        if (hold := self._of(call)) is not None:
-            await asyncio.to_thread(hold.release, call.tool, call.arguments)
+        if (hold := self.of(call)) is not None:
+            await self._run(hold.release, call.tool, call.arguments)
 
-    def knows(self, call: ServedCall) -> bool:
-        """Whether anything is in doubt for the caller."""
-        return bool(self._of(call, make=False))
+    async def _run(self, method: Callable[..., T], *given: Any) -> T:
+        # In a thread, so that nobody else waits for the store.
+        return method(*given) if self._store is None else await asyncio.to_thread(method, *given)
 
-    def _of(self, call: ServedCall, *, make: bool = True) -> Hold | None:
+    def of(self, call: ServedCall, *, make: bool = True) -> Hold | None:
         """The hold of the caller's session: the stream's, the HTTP session's, or the login's where the protocol has no
         sessions; None where nothing tells one caller from another."""
         if not self._seconds:
             return None
-        peer = getattr(call.request, "request", None)
-        if peer is None:
-            return self._of_stream(call, make)
-        session = (getattr(peer, "headers", None) or {}).get(_SESSION)
-        login = None if session is not None else caller_of(call.request)
-        if session is None and not login:
-            return None
-        key = json.dumps([session, login])
-        if key in self._callers or not make:
-            return self._callers.get(key)
-        while len(self._callers) >= _MOST_SESSIONS:
-            self._callers.popitem(last=False)
-        shared = shared_hold(self._store, self._seconds, session, login)
-        return self._callers.setdefault(key, Hold(self._seconds) if shared is None else shared)
-
-    def _of_stream(self, call: ServedCall, make: bool) -> Hold | None:
+        request = call.request
+        if (peer := getattr(request, "request", None)) is not None:
+            session = (getattr(peer, "headers", None) or {}).get(_SESSION)
+            login = None if session is not None else caller_of(request)
+            if session is None and not login:
+                return None
+            key = json.dumps([session, login])
+            if key in self._callers or not make:
+                return self._callers.get(key)
+            while len(self._callers) >= _MOST_SESSIONS:
+                self._callers.popitem(last=False)
+            shared = shared_hold(self._store, self._seconds, session, login)
+            return self._callers.setdefault(key, Hold(self._seconds) if shared is None else shared)
         lasting = connection = call.connection
         if call.era >= MODERN_ERA:
             # In the newer era each request has a connection of its own; what lasts is the way out, and where a server
             # is called in its own process, what was made for the client when it came.
             lasting = getattr(connection, "outbound", None)
-            if lasting is None or type(lasting).__name__ == _NO_WAY_OUT:
-                lasting = getattr(call.request, "lifespan_context", None)
+            if lasting is None or type(lasting).__name__ == "_NoChannelOutbound":
+                lasting = getattr(request, "lifespan_context", None)
         if lasting is None:
             # A worker that runs the tool in the background knows no client.
             return None
@@ -144,28 +131,11 @@ class Holds:
 async def confirm(call: ServedCall, held: Held) -> bool | InputRequiredResult:
     """Whether the user says that the call is to be run again; the question, where the protocol has it answered by
     another call."""
-    if call.goes_on and isinstance(responses := call.params["inputResponses"], Mapping) and KEY in responses:
-        try:
-            return _is_yes(ElicitResult.model_validate(responses[KEY]))
-        except ValidationError:
+    answer: Any = answer_to(call, KEY)
+    if answer is None:
+        if held.verify is not None or not can_ask(call):
             return False
-    if held.verify is not None or not can_ask(call):
-        return False
-    if call.era >= MODERN_ERA:
-        from mcp_types import ElicitRequest, ElicitRequestFormParams
-
-        params = ElicitRequestFormParams(message=held.question(), requested_schema=_FORM)
-        return InputRequiredResult(
-            input_requests={KEY: ElicitRequest(params=params)}, request_state=json.dumps({KEY: 1})
-        )
-    try:
-        answer = await call.request.session.elicit_form(held.question(), _FORM, related_request_id=call.request_id)
-    except Exception as exc:
-        # It said that it could ask, and could not. The model is told to.
-        log.info("%s could not ask the user: %s", call.tool[:200], type(exc).__name__)
-        return False
-    return _is_yes(answer)
-
-
-def _is_yes(answer: ElicitResult) -> bool:
+        answer = await elicit(call, KEY, held.question(), _FORM, {KEY: 1})
+    if answer is None or isinstance(answer, InputRequiredResult):
+        return answer or False
     return answer.action == "accept" and (answer.content or {}).get(_YES) is True

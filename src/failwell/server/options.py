@@ -20,14 +20,13 @@ from failwell.redact import Guard
 
 log = logging.getLogger("failwell.server")
 
-Validate = Literal["reject", "warn", "allow"]
 Questions = Literal["ask", "missing", "result"]
 
 PROTOCOL_NUMBERS: Final = frozenset({-32020, -32021, -32022, -32042})
 """MCPErrors of tools that stay protocol errors: wrong headers, a missing capability, an unknown version, a page to
 visit. They are between client and server, and tell a model nothing."""
 
-MIN_OUTPUT: Final = 200
+_LEAST_OUTPUT: Final = 200
 _LONGEST: Final = 60
 
 
@@ -47,37 +46,21 @@ class Envelope:
 
     def __post_init__(self) -> None:
         # Wrong settings are found when the server is set up, not when a call fails.
-        build_meta({}, **self.settings)
+        build_meta({}, **self.settings(ask=False))
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The settings without asking anybody: what may change is at its most careful."""
-        mode, approval = self.mode, self.approval_mode
-        return {
-            "profile": self.profile,
-            "mode": MODES[-1] if callable(mode) else mode,
-            "approval_mode": True if callable(approval) else approval,
-        }
-
-    def now(self) -> dict[str, Any]:
-        """The settings as they are at this moment."""
-        if self.profile == "api":
-            return {"profile": "api"}
-        mode, approval = _asked(self.mode), _asked(self.approval_mode)
-        return {
-            "profile": self.profile,
-            # Who cannot say in which mode they are is in the careful one.
-            "mode": mode if mode in MODES else MODES[-1],
-            "approval_mode": approval if isinstance(approval, bool) else True,
-        }
-
-
-def _asked(setting: object) -> object:
-    try:
-        return setting() if callable(setting) else setting
-    except Exception:
-        log.warning("The server could not say in which mode it is.", exc_info=True)
-        return None
+    def settings(self, *, ask: bool = True) -> dict[str, Any]:
+        """The settings as they are at this moment. What is not to be asked, or cannot say, is at its most careful."""
+        held: dict[str, Any] = {"profile": self.profile, "mode": self.mode, "approval_mode": self.approval_mode}
+        for name, known, careful in (("mode", MODES, MODES[-1]), ("approval_mode", (True, False), True)):
+            if not callable(setting := held[name]):
+                continue
+            held[name] = careful
+            try:
+                if ask and type(now := setting()) is type(careful) and now in known:
+                    held[name] = now
+            except Exception:
+                log.warning("The server could not say in which mode it is.", exc_info=True)
+        return held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +83,8 @@ class Options:
     validate: arguments and results are held against the listed schemas where the framework does not do so. Of arguments
         that the tool does not have, True refuses those that hide a mistake: on a tool that changes things, near a
         missing argument, where the name promises restraint (`dry_run`), and where the schema or the contract of the
-        format (002) forbids them. The others are ignored, and named in the `_meta` of the result. "reject" refuses all,
-        "warn" ignores them with a warning, "allow" ignores them. False turns the checks of Failwell off.
+        format (002) forbids them. The others are ignored, and named in the `_meta` of the result. "reject" refuses all.
+        False turns the checks of Failwell off.
     reads: names of tools that only read, with `*` for anything: `["get_*"]`.
     writes: names of tools that change something, where their annotations and names do not say so.
     unmarked: what holds for tools of which neither annotations nor names nor these lists tell what they are: "as is",
@@ -121,7 +104,7 @@ class Options:
     format: str | Envelope = "text"
     wire: Mapping[str, Any] = field(default_factory=dict)
     questions: Questions = "ask"
-    validate: bool | Validate = True
+    validate: bool | Literal["reject"] = True
     reads: Collection[str] = ()
     writes: Collection[str] = ()
     unmarked: Unmarked = "as is"
@@ -141,33 +124,31 @@ class Options:
     @property
     def extra(self) -> str:
         """What becomes of arguments that a tool does not have; "auto" depends on the tool and the argument."""
-        if isinstance(self.validate, str):
-            return self.validate
-        return "reject" if FORMATS[self.form].closed else "auto"
+        return "reject" if self.validate == "reject" or FORMATS[self.form].closed else "auto"
 
     def __post_init__(self) -> None:
         for name in _WANTED:
-            demand(name, getattr(self, name))
-        if not isinstance(self.format, Envelope):
-            _one_of("format", self.format, FORMATS)
-        _one_of("questions", self.questions, get_args(Questions))
-        _one_of("unmarked", self.unmarked, get_args(Unmarked))
-        if not isinstance(self.validate, bool):
-            _one_of("validate", self.validate, get_args(Validate))
-        if self.wire:
-            self._try_wire()
-
-    def _try_wire(self) -> None:
-        """Write one failure as each of them will be: what is wrong is found when the server is set up, not when one
-        fails, and in the words of whoever knows it."""
-        if taken := [name for name in self.wire if name in _OF_CALLS]:
-            raise ValueError(f"wire has no option {taken[0]!r}: that is found out with each call.")
-        for name, wanted in _WANTED_OF_WIRE.items():
-            if name in self.wire:
-                demand(name, self.wire[name], wanted, "wire: ")
-        chosen = {name: value for name, value in self.wire.items() if name not in _WANTED_OF_WIRE}
-        settings = self.format.settings if isinstance(self.format, Envelope) else {}
+            check_option(name, getattr(self, name))
+        choices: dict[str, Collection[object]] = {
+            "format": FORMATS,
+            "questions": get_args(Questions),
+            "unmarked": get_args(Unmarked),
+            "validate": (True, False, "reject"),
+        }
+        for name, known in choices.items():
+            chosen = getattr(self, name)
+            if not isinstance(chosen, Envelope) and (not isinstance(chosen, (str, bool)) or chosen not in known):
+                raise ValueError(f"There is no {name} {chosen!r}; use one of: {', '.join(map(str, known))}.")
+        for name in self.wire:
+            if name in _OF_CALLS:
+                raise ValueError(f"wire has no option {name!r}: that is found out with each call.")
+            if name in WIRE_OPTIONS:
+                check_option(name, self.wire[name], WIRE_OPTIONS[name], "wire: ")
+        if not (chosen := {name: value for name, value in self.wire.items() if name not in WIRE_OPTIONS}):
+            return
+        settings = self.format.settings(ask=False) if isinstance(self.format, Envelope) else {}
         try:
+            # One failure is written as each of them will be, so that whoever knows the options finds what is wrong.
             to_result(ToolError(code="NOT_FOUND"), self.form, **{**chosen, **settings})
         except (TypeError, AttributeError) as exc:
             raise ValueError(f"wire has a value that the format {self.form!r} cannot use: {exc}.") from exc
@@ -179,7 +160,7 @@ class Given(TypedDict, total=False):
     format: str | Envelope
     wire: Mapping[str, Any]
     questions: Questions
-    validate: bool | Validate
+    validate: bool | Literal["reject"]
     reads: Collection[str]
     writes: Collection[str]
     unmarked: Unmarked
@@ -192,48 +173,40 @@ class Given(TypedDict, total=False):
     idempotency: bool | KeyStore
 
 
-def _are(kind: type, values: object) -> bool:
-    # A text is a collection of texts, and never meant as one.
-    return isinstance(values, Collection) and not isinstance(values, str) and all(isinstance(v, kind) for v in values)
-
-
-def _is_flag(value: object) -> bool:
-    return isinstance(value, bool)
-
-
 def _are_names(value: object) -> bool:
-    return _are(str, value)
+    # A text is a collection of texts, and never meant as one.
+    return isinstance(value, Collection) and not isinstance(value, str) and all(isinstance(each, str) for each in value)
+
+
+def _are_hooks(value: object) -> bool:
+    is_list = isinstance(value, Collection) and not isinstance(value, str)
+    return is_list and all(callable(each) or isinstance(each, str) for each in value)  # type: ignore[attr-defined]
 
 
 _Wanted = tuple[Callable[[Any], bool], str]
+_NAMES: Final = (_are_names, "is a collection of names, such as ['search']")
+_FLAG: Final = (lambda value: isinstance(value, bool), "is True or False")
 # What an option has to be, and how that is said. Of codes the type alone: an author's own may be declared later.
 _WANTED: Final[dict[str, _Wanted]] = {
     "wire": (
-        lambda value: isinstance(value, Mapping) and _are(str, value),
+        lambda value: isinstance(value, Mapping) and _are_names(value.keys()),
         "is options by name, such as {'carry': True}",
     ),
-    "reads": (_are_names, "is a collection of names, such as ['search']"),
-    "writes": (_are_names, "is a collection of names, such as ['search']"),
+    "reads": _NAMES,
+    "writes": _NAMES,
     "hold": (
         lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < inf,
         "is a number of seconds, 0 or more",
     ),
-    "show_text": (_is_flag, "is True or False"),
+    "show_text": _FLAG,
     "guard": (lambda value: isinstance(value, Guard), "is a failwell.redact.Guard"),
-    "table": (
-        lambda value: isinstance(value, Table),
-        "is a table, such as failwell.classify.table()",
-    ),
+    "table": (lambda value: isinstance(value, Table), "is a table, such as failwell.classify.table()"),
     "logger": (
         lambda value: value is None or hasattr(value, "log") or hasattr(value, "bind"),
         "is a logger of logging or structlog",
     ),
     "hooks": (
-        lambda value: (
-            isinstance(value, Collection)
-            and not isinstance(value, str)
-            and all(callable(each) or isinstance(each, str) for each in value)
-        ),
+        _are_hooks,
         "is a list of functions of one argument, the event, or of addresses such as 'sqlite:///events.db'",
     ),
     "idempotency": (
@@ -241,7 +214,7 @@ _WANTED: Final[dict[str, _Wanted]] = {
         "is True, or a store of keys, such as open_store('keys.db')",
     ),
 }
-_WANTED_OF_WIRE: Final[dict[str, _Wanted]] = {
+WIRE_OPTIONS: Final[dict[str, _Wanted]] = {
     "client": (
         lambda value: value is None or isinstance(value, str),
         "is 'auto', a name such as 'claude-code/2.1', or None",
@@ -250,24 +223,20 @@ _WANTED_OF_WIRE: Final[dict[str, _Wanted]] = {
         lambda value: value == "all" or (_are_names(value) and "*" not in value),
         "is 'all', or a collection of codes, such as ['UNAUTHORIZED']",
     ),
-    "as_written": (_is_flag, "is True or False"),
+    "as_written": _FLAG,
     "max_output": (
-        lambda value: value is None or (isinstance(value, int) and value >= MIN_OUTPUT),
-        f"is a number of characters, at least {MIN_OUTPUT}",
+        lambda value: value is None or (isinstance(value, int) and value >= _LEAST_OUTPUT),
+        f"is a number of characters, at least {_LEAST_OUTPUT}",
     ),
 }
+"""Options of a server's `wire` that `to_result` does not have, or knows by the call."""
 # Options of `to_result` that no server has: what it says there, it knows of the call.
 _OF_CALLS: Final = frozenset({"era", "output_schema", "guard", "words"})
 
 
-def demand(name: str, value: object, wanted: _Wanted | None = None, where: str = "") -> None:
+def check_option(name: str, value: object, wanted: _Wanted | None = None, where: str = "") -> None:
     """Raise what is wrong with an option, whoever takes it."""
     holds, words = wanted or _WANTED[name]
     if not holds(value):
         shown = repr(value)[:_LONGEST] if isinstance(value, (str, int, float)) else type(value).__name__
         raise ValueError(f"{where}{name} {words}, not {shown}.")
-
-
-def _one_of(name: str, value: object, known: Collection[str]) -> None:
-    if not isinstance(value, str) or value not in known:
-        raise ValueError(f"There is no {name} {value!r}; use one of: {', '.join(known)}.")

@@ -29,14 +29,12 @@ KEY: Final = "failwell"
 """Names our question among those a result may hold, and marks the state that comes back as ours."""
 ROUNDS: Final = 3
 """So often is asked within one call; who still needs something then tells the model."""
+_STATE: Final = {KEY: int, "rounds": int, "answers": dict, "asked": list, "message": str}
 # What a form may say about a value. The specification knows flat forms of primitive values.
-_KEPT: Final = (
-    *("title", "description", "enum", "format"),
-    *("minLength", "maxLength", "minimum", "maximum"),
-)
+_KEPT: Final = ("title", "description", "enum", "format", "minLength", "maxLength", "minimum", "maximum")
 _PRIMITIVES: Final = frozenset({"string", "number", "integer", "boolean"})
 _FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
-_SAID: Final = {"decline": "declined to answer", "cancel": "dismissed the question"}
+_REFUSALS: Final = {"decline": "declined to answer", "cancel": "dismissed the question"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +54,51 @@ def can_ask(call: ServedCall) -> bool:
     return call.era >= MODERN_ERA or bool(call.request.session.can_send_request)
 
 
-def read_answers(call: ServedCall) -> Answers | ToolError | None:
-    """What the client sends along when it makes a call again after a question; None for a call made anew."""
-    if "inputResponses" not in call.params or call.era < MODERN_ERA:
+async def elicit(
+    call: ServedCall, key: str, message: str, form: dict[str, Any], state: dict[str, Any]
+) -> ElicitResult | InputRequiredResult | None:
+    """The user's answer; the question, where the protocol has it answered by another call; None if it failed."""
+    if call.era >= MODERN_ERA:
+        from mcp_types import ElicitRequest, ElicitRequestFormParams
+
+        params = ElicitRequestFormParams(message=message, requested_schema=form)
+        return InputRequiredResult(
+            input_requests={key: ElicitRequest(params=params)}, request_state=json.dumps(state, ensure_ascii=False)
+        )
+    try:
+        answer: ElicitResult = await call.request.session.elicit_form(message, form, related_request_id=call.request_id)
+        return answer
+    except Exception as exc:
+        # It said that it could, and could not. The model is told what is needed instead.
+        log.info("%s could not ask the user: %s", call.tool[:200], type(exc).__name__)
         return None
-    state = _state(call.params.get("requestState"))
-    responses = call.params["inputResponses"]
-    if state is None or not isinstance(responses, Mapping) or KEY not in responses:
-        # The question was the tool's own.
+
+
+def answer_to(call: ServedCall, key: str) -> ElicitResult | None:
+    """What the client sends along when it makes a call again after this question; None if it sends nothing."""
+    responses = call.params.get("inputResponses")
+    if not call.goes_on or not isinstance(responses, Mapping) or key not in responses:
         return None
     try:
-        answer = ElicitResult.model_validate(responses[KEY])
+        return ElicitResult.model_validate(responses[key])
     except ValidationError:
-        answer = ElicitResult(action="accept")
-    return _read(answer, state["asked"], str(state["message"]), Answers(state["answers"], state["rounds"]))
+        return ElicitResult(action="accept")
+
+
+def read_answers(call: ServedCall) -> Answers | ToolError | None:
+    """The answers of a call that is made again after a question; None for a call made anew, or after a question of the
+    tool's own."""
+    if call.era < MODERN_ERA or (answer := answer_to(call, KEY)) is None:
+        return None
+    # Nobody has sealed it: the server gets back whatever the client likes.
+    try:
+        state = json.loads(call.params.get("requestState") or "")
+    except (TypeError, ValueError, RecursionError):
+        return None
+    is_ours = isinstance(state, dict) and all(isinstance(state.get(name), kind) for name, kind in _STATE.items())
+    if not is_ours or not all(isinstance(name, str) for name in state["asked"]):
+        return None
+    return _read(answer, state["asked"], state["message"], Answers(state["answers"], max(0, state["rounds"])))
 
 
 async def ask(
@@ -82,51 +111,23 @@ async def ask(
     form = form_for(asked, schema, guard)
     if form is None:
         return question
-    if call.era >= MODERN_ERA:
-        state = {
-            KEY: 1,
-            "rounds": before.rounds,
-            "answers": dict(before.values),
-            "asked": list(form["properties"]),
-            "message": asked.message,
-        }
-        from mcp_types import ElicitRequest, ElicitRequestFormParams
-
-        params = ElicitRequestFormParams(message=asked.message, requested_schema=form)
-        return InputRequiredResult(
-            input_requests={KEY: ElicitRequest(params=params)}, request_state=json.dumps(state, ensure_ascii=False)
-        )
-    try:
-        answer = await call.request.session.elicit_form(asked.message, form, related_request_id=call.request_id)
-    except Exception as exc:
-        # It said that it could, and could not. The model is told what is needed instead.
-        log.info("%s could not ask the user: %s", call.tool[:200], type(exc).__name__)
-        return question
-    return _read(answer, list(form["properties"]), asked.message, before)
+    names = list(form["properties"])
+    state = {KEY: 1, "rounds": before.rounds, "answers": dict(before.values), "asked": names, "message": asked.message}
+    answer = await elicit(call, KEY, asked.message, form, state)
+    if isinstance(answer, ElicitResult):
+        return _read(answer, names, asked.message, before)
+    return question if answer is None else answer
 
 
 def _read(answer: ElicitResult, asked: list[str], message: str, before: Answers) -> Answers | ToolError:
     if answer.action != "accept":
         return Denied(
-            f"The user {_SAID[answer.action]}: {message}",
+            f"The user {_REFUSALS[answer.action]}: {message}",
             code="INPUT_DECLINED",
             suggestion="Go on without it, or tell the user what cannot be done.",
         )
     given = answer.content or {}
     return Answers({**before.values, **{name: given[name] for name in asked if name in given}}, before.rounds + 1)
-
-
-def _state(sent: object) -> dict[str, Any] | None:
-    """Our state, if it is ours and whole: a server that does not seal it gets back whatever the client likes."""
-    try:
-        state = json.loads(sent) if isinstance(sent, str) else None
-    except (ValueError, RecursionError):
-        return None
-    wanted = {KEY: int, "rounds": int, "answers": dict, "asked": list, "message": str}
-    if not isinstance(state, dict) or any(not isinstance(state.get(name), kind) for name, kind in wanted.items()):
-        return None
-    state["rounds"] = max(0, state["rounds"])
-    return state if all(isinstance(name, str) for name in state["asked"]) else None
 
 
 def missing_arguments_question(error: Outcome) -> NeedsInput | None:
@@ -145,52 +146,38 @@ def missing_arguments_question(error: Outcome) -> NeedsInput | None:
 
 def form_for(question: NeedsInput, schema: Mapping[str, Any] | None, guard: Guard) -> dict[str, Any] | None:
     """The form for the fields of a question; None if they do not fit in one, or must not be asked for in one."""
-    known = known_names(schema)
+    known, root = known_names(schema), schema or {}
     properties: dict[str, Any] = {}
     for name in question.fields:
-        if guard.secrets.hides((name,)):
-            # The specification forbids to ask for secrets in a form.
+        # The specification forbids to ask for secrets in a form.
+        if guard.secrets.hides((name,)) or (name not in known and not open_ended(schema)):
             return None
-        if name not in known and not open_ended(schema):
-            return None
-        entry = _entry(known.get(name), schema)
-        if entry is None:
-            return None
-        choices = [
-            option
-            for option in question.options
-            if option.field == name or (not option.field and len(question.fields) == 1)
-        ]
+        entry: dict[str, Any] = {"type": "string"}
+        if (argument := known.get(name)) is not None:
+            argument = resolve(argument, root)
+            choices = [argument["const"]] if "const" in argument else argument.get("enum")
+            kind = argument.get("type")
+            if kind is None and all(isinstance(value, str) for value in choices or [0]):
+                kind = "string"
+            if kind not in _PRIMITIVES or branches_of(argument, root):
+                # Lists and objects.
+                return None
+            kept = {key: argument[key] for key in _KEPT if argument.get(key) is not None}
+            entry = {"type": kind, **kept, **({"enum": choices} if choices else {})}
+            if entry.get("format") not in _FORMATS:
+                entry.pop("format", None)
+            if kind != "string":
+                entry.pop("enum", None)
+        is_only = len(question.fields) == 1
+        options = [each for each in question.options if each.field == name or (is_only and not each.field)]
         suggestions = question.suggestions.get(name)
         # Suggestions are examples: who gives some leaves room for another answer.
-        closed = choices and not suggestions and all(isinstance(option.value, str) for option in choices)
+        closed = options and not suggestions and all(isinstance(option.value, str) for option in options)
         if closed and entry["type"] == "string":
             entry = {key: entry[key] for key in ("type", "title", "description") if key in entry}
-            entry["oneOf"] = [{"const": option.value, "title": option.label} for option in choices]
+            entry["oneOf"] = [{"const": option.value, "title": option.label} for option in options]
         elif suggestions:
             hint = f"For example: {', '.join(str(value) for value in suggestions[:5])}."
             entry["description"] = f"{entry['description']} {hint}" if entry.get("description") else hint
         properties[name] = entry
     return {"type": "object", "properties": properties, "required": list(properties)} if properties else None
-
-
-def _entry(schema: object, root: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """One value of a form, out of the argument's own schema; None for lists and objects."""
-    if schema is None:
-        return {"type": "string"}
-    schema = resolve(schema, root or {})
-    if branches_of(schema, root or {}):
-        return None
-    if "const" in schema:
-        schema = {**schema, "enum": [schema["const"]]}
-    kind = schema.get("type")
-    if kind is None and all(isinstance(value, str) for value in schema.get("enum", [0])):
-        kind = "string"
-    if kind not in _PRIMITIVES:
-        return None
-    entry = {key: schema[key] for key in _KEPT if schema.get(key) is not None}
-    if entry.get("format") not in _FORMATS:
-        entry.pop("format", None)
-    if kind != "string":
-        entry.pop("enum", None)
-    return {"type": kind, **entry}

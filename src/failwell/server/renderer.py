@@ -29,7 +29,7 @@ from failwell.sdk import MCPError, protocol_error
 from .declared_failures import COMMON, INPUT_DECLINED, declared_of, is_undeclared, rule_codes
 from .exception_reader import own_error
 from .idempotent_calls import CODES
-from .options import Envelope, Options
+from .options import WIRE_OPTIONS, Envelope, Options
 from .replies import promised_remark
 from .served_call import FORMAT_KEY, ServedCall, ToolInfo, gate_of
 
@@ -46,8 +46,6 @@ _GATED: Final = v1.FORMAT.name
 # Options of `to_result` that are not one format's own.
 _GENERAL: Final = frozenset({"carry", "gate", "meta", "prefix"})
 _OF_RESULTS: Final = _GENERAL - {"carry"}
-# Options of a server's `wire` that `to_result` does not have, or knows by the call.
-_OWN: Final = frozenset({"client", "protocol", "as_written", "max_output"})
 _MOST_TOLD: Final = 1000
 
 
@@ -60,7 +58,7 @@ class Renderer:
         self.is_gated = self.form == _GATED
         self.envelope = options.format if isinstance(options.format, Envelope) else None
         self._checkers = Checkers()
-        self.wire = {name: value for name, value in options.wire.items() if name not in _OWN}
+        self.wire = {name: value for name, value in options.wire.items() if name not in WIRE_OPTIONS}
         self.with_meta = self.wire.get("meta", True)
         self.protocol = options.wire.get("protocol", ())
         self.max_output: int | None = options.wire.get("max_output")
@@ -98,7 +96,7 @@ class Renderer:
             client = replace(client, chosen=False)
         whole, is_contract = outcome, name == jsonrpc.FORMAT.name
         if self.envelope is not None and name == self.form:
-            wire |= self.envelope.now() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
+            wire |= self.envelope.settings() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
             if error is not None:
                 # The contract's own keys; `_meta` has the id anyway.
                 told = raised.correlation_id if isinstance(raised, ToolError) else None

@@ -12,14 +12,13 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from failwell.formats import FORMATS, GATES, META_KEY, keys, pretty, render, success
 from failwell.model import Json, ToolError, plain, text, unwrapped
-from failwell.readers import unknown_arguments
 from failwell.redact import Guard, masked, shorten
-from failwell.schema import Checker, known_names, properties_of
+from failwell.schema import Checker, properties_of
 from failwell.sdk import GENERATION, CallToolResult, ContentBlock, TextContent, changed, field
 from failwell.sdk import result as result_of
 
 from .options import Envelope
-from .served_call import BrokenResult, ServedCall, ToolInfo, UnwritableResult, current
+from .served_call import BrokenResult, ServedCall, UnwritableResult, current
 
 Gate = Literal["markdown", "json", "both"]
 T = TypeVar("T")
@@ -170,7 +169,7 @@ def wrap_in_envelope(
     else:
         # A text is a text, whatever it looks like.
         data = "\n".join(block.text for block in texts) if texts else None
-    wire = success(data, call.meta, **envelope.now(), elapsed_ms=call.elapsed_ms)
+    wire = success(data, call.meta, **envelope.settings(), elapsed_ms=call.elapsed_ms)
     changes: dict[str, Any] = {"content": [TextContent(type="text", text=pretty(wire)), *rest]}
     if output is None:
         changes["structured_content"] = wire
@@ -198,24 +197,10 @@ def add_remarks(call: ServedCall, result: CallToolResult, guard: Guard, format: 
 IGNORED: Final = keys.IGNORED_ARGUMENTS
 """The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
 
-LET_PASS: Final = ("warn", "allow")
-"""With these the author lets arguments pass that a tool does not have, and that its framework would refuse."""
 
-
-def report_unknown_arguments(call: ServedCall, unknown: list[str], tool: ToolInfo, extra: str) -> None:
-    """A word about the arguments that were ignored: beside the result if the author wants it, else in its `_meta`."""
-    if not unknown or extra not in ("warn", "note"):
-        return
-    if extra == "note":
-        call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
-        return
-    known = list(known_names(tool.schema))
-    remark = unknown_arguments(unknown, known, tool=tool.name, schema=tool.schema, arguments=call.arguments)
-    names = ", ".join(repr(name[:50]) for name in unknown[:5])
-    remark = remark.replace(
-        message=f"These arguments do not exist and were ignored: {names}.", severity="warning", suggestion=None
-    )
-    call.remarks += (remark,)
+def report_unknown_arguments(call: ServedCall, unknown: list[str]) -> None:
+    """Have the `_meta` of the result name the arguments that were ignored."""
+    call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
 
 
 _MOST_NAMES: Final = 20

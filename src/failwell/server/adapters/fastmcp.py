@@ -29,12 +29,12 @@ from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, is_same_
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
 from failwell.redact import cited
-from failwell.schema import Checkers, has_names, unknown_names
+from failwell.schema import Checkers
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
 from failwell.server.declared_failures import add_declared, declared_of
 from failwell.server.groups.fastmcp import GroupRefusal
-from failwell.server.replies import LET_PASS, convert_result, report_unknown_arguments
+from failwell.server.replies import convert_result
 from failwell.server.served_call import (
     BrokenResult,
     FailedCall,
@@ -127,9 +127,6 @@ class _Behind(Transform):
     def __init__(self, boundary: Boundary, masks: bool) -> None:
         self.boundary = boundary
         self.masks = masks
-        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
-        # the author has asked for something else.
-        self.lets_pass = boundary.options.extra in LET_PASS
         self.checkers = Checkers()
         self._listed = Twins(lambda tool: add_declared(tool, declared_of(getattr(tool, "fn", None))))
         self._tools = Twins(partial(self._guarded, _guarded_tool))
@@ -168,30 +165,22 @@ def _guarded_tool(kind: type) -> type:
                 return await super()._run(arguments)
             mine: _Behind = self.__dict__["_failwell"]
             boundary = mine.boundary
-            options = boundary.options
             failed: BaseException
             rejected = False
             if (inner := self.__dict__["_failwell_inner"]) is not None:
                 add_alias(self.name, inner)
             try:
-                unknown: list[str] = []
-                try:
-                    result = await super()._run(arguments)
-                except Exception as exc:
-                    unknown = _to_leave_out(self, arguments, exc) if mine.lets_pass else []
-                    if not unknown:
-                        raise
-                if unknown:
-                    arguments = {name: value for name, value in arguments.items() if name not in unknown}
-                    result = await super()._run(arguments)
-                if options.validate and self.output_schema is not None and _breaks(result, mine, self.output_schema):
+                result = await super()._run(arguments)
+                if (
+                    boundary.options.validate
+                    and self.output_schema is not None
+                    and _breaks(result, mine, self.output_schema)
+                ):
                     raise BrokenResult(_returned(result))
                 if getattr(result, "is_error", False) is True:
                     record_returned_error(self.name, _opened(result))
                 else:
                     mark_finished(self.name)
-                if unknown and (call := current.get()) is not None:
-                    report_unknown_arguments(call, unknown, _facts(self, arguments), options.extra)
                 return result
             except BaseException as exc:
                 try:
@@ -222,14 +211,6 @@ def _guarded_tool(kind: type) -> type:
             return convert_result(super().convert_result, raw_value)
 
     return named_like(GuardedTool, kind)
-
-
-def _to_leave_out(tool: Any, arguments: dict[str, Any], exc: BaseException) -> list[str]:
-    """The arguments that a tool does not have, where FastMCP has refused the call. Not before that: a tool of an
-    author's own may have more of them than its schema lists."""
-    if has_names(arguments, tool.parameters) or _is_group(tool) or not _is_refused(exc):
-        return []
-    return unknown_names(arguments, tool.parameters)
 
 
 def _is_from_python() -> bool:

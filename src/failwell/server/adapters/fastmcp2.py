@@ -11,9 +11,7 @@ from typing import Any, Final
 from fastmcp.exceptions import DisabledError, NotFoundError
 
 from failwell.model import ToolError, frames, unwrapped
-from failwell.schema import has_names, unknown_names
 from failwell.server.boundary import Boundary
-from failwell.server.replies import LET_PASS, report_unknown_arguments
 from failwell.server.served_call import (
     BrokenResult,
     ServedCall,
@@ -28,7 +26,7 @@ from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, in_background
 from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised
-from .shared import cause_of, is_check_of_arguments, named_like
+from .shared import cause_of, named_like
 from .wrong_messages import check_posts, path_of_fastmcp
 
 
@@ -55,12 +53,6 @@ def install(server: Any, boundary: Boundary) -> None:
 
 class FastMCPTools(FrameworkTools):
     """The tools of a FastMCP, its own and those of the servers that are mounted in it."""
-
-    def __init__(self, server: Any, boundary: Boundary) -> None:
-        super().__init__(server, boundary)
-        # FastMCP takes no arguments that a tool does not have, and says so before the tool runs. That stands, unless
-        # the author has asked for something else.
-        self._is_strict = boundary.options.extra not in LET_PASS
 
     async def find(self, name: str) -> Any:
         try:
@@ -97,22 +89,7 @@ class FastMCPTools(FrameworkTools):
         # FastMCP 3 has none: there a mounted tool is a tool of its own.
         if getattr(self.server, "_mounted_servers", None):
             _look_within(self.server, call.tool)
-        return send(arguments) if self._is_strict else self._run_without_unknown(call, arguments, send)
-
-    async def _run_without_unknown(
-        self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]
-    ) -> Any:
-        extra = self.boundary.options.extra
-        try:
-            return await send(arguments)
-        except Exception as exc:
-            known = await self.find(call.tool) if is_check_of_arguments(exc) else None
-            if known is None or has_names(arguments, known.parameters):
-                raise
-        unknown = unknown_names(arguments, known.parameters)
-        result = await send({name: value for name, value in arguments.items() if name not in unknown})
-        report_unknown_arguments(call, unknown, ToolInfo.of_tool(call.tool, known), extra)
-        return result
+        return send(arguments)
 
 
 # Where a server's manager says that its tools are looked at.

@@ -582,7 +582,7 @@ class _FunctionTools(FrameworkTools):
                 raise
             raise BrokenResult(call.returned) from exc
         if unknown:
-            report_unknown_arguments(call, unknown, facts, extra)
+            report_unknown_arguments(call, unknown)
         return result
 
 

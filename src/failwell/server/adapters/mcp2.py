@@ -386,7 +386,7 @@ class _FunctionCall(FrameworkCall):
         if extra == "reject":
             raise all_problems(tool, arguments)
         result = await self._original(call.tool, arguments, self._context)
-        report_unknown_arguments(call, unknown_names(arguments, schema), facts, extra)
+        report_unknown_arguments(call, unknown_names(arguments, schema))
         return result
 
     async def facts(self) -> ToolInfo:

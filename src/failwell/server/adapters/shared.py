@@ -22,7 +22,7 @@ from failwell.schema import Checker, Problems, invalid, known_names, open_ended,
 from failwell.sdk import CallToolResult, MCPError, field
 from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import ListedFunction, read_declared
-from failwell.server.replies import convert_result, report_unknown_arguments
+from failwell.server.replies import convert_result
 from failwell.server.served_call import (
     BrokenResult,
     ServedCall,
@@ -282,10 +282,10 @@ class Listings:
         `validates` says whether the SDK itself holds arguments against schemas: None where it cannot.
         """
         tool = self.find(session, call.tool)
-        problem, unknown, extra = self._check(tool, arguments, validates)
+        problem = self._check(tool, arguments, validates)
         if problem is not None and await list_anew():
             tool = self.find(session, call.tool)
-            problem, unknown, extra = self._check(tool, arguments, validates)
+            problem = self._check(tool, arguments, validates)
         if problem is not None:
             raise problem
         result = unwrapped(await send(arguments))
@@ -294,20 +294,17 @@ class Listings:
         promised = isinstance(result, CallToolResult) and not field(result, "is_error")
         if tool.output is not None and promised and not tool.output.fits(held := field(result, "structured_content")):
             raise BrokenResult(text_of(result) if held is None else held)
-        if extra == "warn":
-            # Only if its author wants to hear of them: a handler gets all arguments, and may well use them.
-            report_unknown_arguments(call, unknown, tool.facts, extra)
         return result
 
     def _check(
         self, tool: CheckedTool | None, arguments: Mapping[str, Any], validates: bool | None
-    ) -> tuple[ToolError | None, list[str], str]:
-        """What is wrong with the arguments, which of them the tool does not have, and what becomes of those."""
+    ) -> ToolError | None:
+        """What is wrong with the arguments."""
         extra, unknown = str(self._boundary.options.extra), list[str]()
         # An author who has the SDK hold arguments against nothing means it.
         is_asked = validates is not False
         if tool is None:
-            return None, unknown, extra
+            return None
         if tool.known is not None and (is_asked or extra != "auto"):
             unknown = [each for each in arguments if each not in tool.known]
         name, problem = tool.facts.name, None
@@ -320,7 +317,7 @@ class Listings:
         if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
             # What is nothing that JSON has fits nothing, and breaks no rule.
             problem = from_schema(checker.schema, arguments, tool=name)
-        return problem, unknown, extra
+        return problem
 
     async def renew(self, session: Any, show: Callable[[], Awaitable[Any]]) -> bool:
         """Whether the tools were listed anew by `show`. What the client was shown a moment ago is good enough, and who
