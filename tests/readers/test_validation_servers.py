@@ -24,9 +24,9 @@ from pydantic import (
 
 import failwell as fw
 from failwell.formats import FORMATS
-from failwell.model import apply_patch
+from failwell.model import UNSET, apply_patch
 from failwell.readers.validation import call_of, check_names, from_pydantic
-from failwell.schema import anchored, invalid, pydantic_problems
+from failwell.schema import anchored, invalid, pydantic_problems, value_at
 
 
 class Item(BaseModel):
@@ -135,16 +135,20 @@ Even = Annotated[int, AfterValidator(even)]
     ("annotation", "value", "fields"),
     [
         (Even | list[int], 3, {"x": "custom"}),
-        (list[Even | list[int]], [2, 3, "a"], {"x.1": "custom", "x.2": "anyOf"}),
+        (list[Even | list[int]], [2, 3, "a"], {"x.2": "anyOf", "x.1": "custom"}),
         (Cat | Dog, {"kind": "cat"}, {"x.lives": "required"}),
         (Annotated[Cat | Dog, Field(discriminator="kind")], {"kind": "cat"}, {"x.lives": "required"}),
         (list[Annotated[Cat | Dog, Field(discriminator="kind")]], [{"kind": "cat", "lives": "x"}], {"x.0.lives": "type"}),
         (dict[str, int | list[int]], {"int": "a"}, {"x.int": "anyOf"}),
         (dict[str, int], {"int": "a"}, {"x.int": "type"}),
         (dict[str, dict[str, Cat | int]], {"Cat": {"Cat": {"kind": "cat"}}}, {"x.Cat.Cat.lives": "required"}),
-        (dict[int, int], {"a": 1}, {"x.a": "propertyNames"}),
-        (Annotated[Cat | Dog | int, WithJsonSchema({})], {"kind": "dog"}, {"x.name": "required"}),
-        (Cat | Dog, {}, {"x": "anyOf"}),
+        (dict[int, int], {"a": 1}, {"x.a": "custom"}),
+        (
+            Annotated[Cat | Dog | int, WithJsonSchema({})],
+            {"kind": "dog"},
+            {"x.kind": "custom", "x.lives": "required", "x.name": "required", "x": "custom"},
+        ),
+        (Cat | Dog, {}, {"x.kind": "required"}),
         (list[Cat | Even] | Cat, [{"kind": "cat", "lives": "x"}, 3], {"x.0.lives": "type", "x.1": "custom"}),
     ],
     ids=["function", "list", "models", "discriminated", "list of those", "named like a type", "no union", "named like a model", "key", "no schema", "no branch", "union in a union"],
@@ -156,11 +160,9 @@ def test_branches_of_unions_are_no_places(annotation: Any, value: Any, fields: d
         adapter.validate_python(sent)
     inner = TypeAdapter(annotation).json_schema()
     schema = {"type": "object", "properties": {"x": inner}, "$defs": inner.get("$defs", {})}
-    for error in (
-        from_pydantic(caught.value, schema=schema, arguments=sent),
-        from_pydantic(caught.value, arguments=sent),
-    ):
-        assert {field.name: field.rule for field in error.fields} == fields
+    assert {f.name: f.rule for f in from_pydantic(caught.value, schema=schema, arguments=sent).fields} == fields
+    for field in from_pydantic(caught.value, arguments=sent).fields:
+        assert value_at(sent, field.path if field.rule == "custom" else field.path[:-1]) is not UNSET
 
 
 class Order(BaseModel):

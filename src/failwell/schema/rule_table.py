@@ -5,10 +5,9 @@ The rules are named after the keywords of JSON Schema. The wording is contract 0
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,6 @@ RULES: Final[Mapping[str, RuleText]] = {
     "exclusiveMinimum": RuleText("Number must be greater than {limit}", "Must be > {limit}."),
     "exclusiveMaximum": RuleText("Number must be less than {limit}", "Must be < {limit}."),
     "multipleOf": RuleText("Number must be a multiple of {limit}", "Must be a multiple of {limit}."),
-    "finite": RuleText("Number must be finite", "Must be a finite number."),
     "minItems": RuleText("Array must contain at least {limit} element(s)", "Minimum {limit} item{s}."),
     "maxItems": RuleText("Array must contain at most {limit} element(s)", "Maximum {limit} item{s}."),
     "uniqueItems": RuleText("Array must not contain an element twice", "Each item must be unique."),
@@ -59,7 +57,6 @@ RULES: Final[Mapping[str, RuleText]] = {
     "custom": RuleText("{limit}"),
     "email": _format("email", "a valid email address (e.g. user@example.com)"),
     "uri": _format("url", "a valid URL (e.g. https://example.com)"),
-    "scheme": _format("url", "a URL that begins with {limit}"),
     "uuid": _format("uuid", "a valid UUID (e.g. 123e4567-e89b-12d3-a456-426614174000)"),
     "date-time": _format("datetime", "an ISO 8601 datetime (e.g. 2024-01-15T10:30:00Z)"),
     "date": _format("date", "an ISO 8601 date (e.g. 2024-01-15)"),
@@ -95,61 +92,3 @@ KEYWORDS: Final[Mapping[str, str]] = {
     "divisibleBy": "multipleOf",
 }
 """A keyword of JSON Schema whose rule has another name than its own."""
-
-
-class ErrorRow(NamedTuple):
-    """The rule that an error of pydantic stands for: its limit, or the key of the limit in the error's context."""
-
-    rule: str
-    limit: str | None = None
-    key: str | None = None
-
-
-# A rule with `=limit` or `@key`, and what pydantic calls a value that breaks it. Of others it says enough itself.
-_PYDANTIC: Final = """
-required: missing missing_argument missing_keyword_only_argument missing_positional_only_argument union_tag_not_found
-additionalProperties: extra_forbidden unexpected_keyword_argument unexpected_positional_argument
-additionalProperties: multiple_argument_values invalid_key
-type=string: string_type string_sub_type string_unicode bytes_type path_type uuid_type url_type json_type date_type
-type=string: time_type datetime_type time_delta_type
-type=integer: int_type int_parsing int_parsing_size int_from_float
-type=number: float_type float_parsing decimal_type decimal_parsing
-type=boolean: bool_type bool_parsing
-type=array: list_type tuple_type set_type frozen_set_type iterable_type
-type=object: dict_type mapping_type model_type model_attributes_type dataclass_type arguments_type
-type=null: none_required
-uri: url_parsing url_syntax_violation url_too_long
-scheme@expected_schemes: url_scheme
-uuid: uuid_parsing uuid_version
-date-time: datetime_parsing datetime_from_date_parsing datetime_object_invalid
-date: date_parsing date_from_datetime_parsing date_from_datetime_inexact
-time: time_parsing
-duration: time_delta_parsing
-ip: ip_any_address ip_any_interface
-ipv4: ip_v4_address ip_v4_interface
-ipv6: ip_v6_address ip_v6_interface
-finite: finite_number
-pattern@pattern: string_pattern_mismatch
-minLength@min_length: string_too_short bytes_too_short
-maxLength@max_length: string_too_long bytes_too_long
-exclusiveMinimum@gt: greater_than
-minimum@ge: greater_than_equal
-exclusiveMaximum@lt: less_than
-maximum@le: less_than_equal
-multipleOf@multiple_of: multiple_of
-minItems@min_length: too_short
-maxItems@max_length: too_long
-enum@expected: enum literal_error
-discriminator@expected_tags: union_tag_invalid
-"""
-
-
-def _rows(lines: str) -> Iterator[tuple[str, ErrorRow]]:
-    for line in lines.strip().splitlines():
-        head, _, names = line.partition(": ")
-        rule, limit, key = re.fullmatch(r"([\w-]+)(?:=(\w+))?(?:@(\w+))?", head).groups()  # type: ignore[union-attr]
-        yield from ((name, ErrorRow(rule, limit, key)) for name in names.split())
-
-
-PYDANTIC: Final[Mapping[str, ErrorRow]] = dict(_rows(_PYDANTIC))
-"""What pydantic calls a mistake, and the rule it breaks."""
