@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from failwell.formats import GATES
-from failwell.model import upper_snake
+from failwell.model import COMMON_CODES, upper_snake
 from failwell.observe import CallEvent
-from failwell.server import COMMON, gate_of
+from failwell.server import gate_of
 
 from .audit import NEEDED, is_social, needs
 from .entries import HINTS, Manifest, ToolEntry, digest
@@ -18,7 +18,6 @@ from .origins import ListedTool, ServerTools
 from .source import codes_in
 
 Seen = Mapping[str, Iterable[str]]
-_COMMON = frozenset(COMMON)
 
 
 def build(sources: ServerTools | list[ServerTools], seen: Seen | None = None) -> Manifest:
@@ -59,7 +58,7 @@ def _entry(
     tool, said = listed.tool, listed.said
     ruled = set(listed.ruled)
     found = {code for function in listed.functions for code in codes_in(function, source.table)} | ruled
-    declared, observed = set(said.codes), set(seen or ()) - _COMMON
+    declared, observed = set(said.codes), set(seen or ()) - COMMON_CODES
     codes = (declared or found) | observed | ruled
     shown = {} if tool.annotations is None else tool.annotations.model_dump(by_alias=True, exclude_none=True)
     hints = {name: shown[name] for name in HINTS if isinstance(shown.get(name), bool)}
@@ -78,7 +77,7 @@ def _entry(
     )
     if not declared:
         return entry, [], []
-    known = {upper_snake(code) for code in declared} | _COMMON
+    known = {upper_snake(code) for code in declared} | COMMON_CODES
     undeclared = [
         f"{tool.name}: {code} is {where}, but not declared"
         for where, codes in (("in the source", found - ruled), ("seen", observed - ruled))
@@ -89,7 +88,7 @@ def _entry(
     # Reading does not find everything, so that only a tool that was watched can be said never to fail so; and which
     # exceptions reach a row of the author's own table is not to be seen in the source.
     if seen is not None and listed.functions:
-        known = {upper_snake(code) for code in found | observed | rows} | _COMMON
+        known = {upper_snake(code) for code in found | observed | rows} | COMMON_CODES
         idle = sorted(code for code in declared if upper_snake(code) not in known)
         notes = [f"{tool.name}: {code} is declared, but neither in the source nor seen" for code in idle]
     return entry, undeclared, notes

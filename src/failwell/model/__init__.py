@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import catalogs
-from .catalogs import CATALOGS, JsonRpc
+from .catalogs import CATALOGS, COMMON_CODES, JsonRpc
 from .codes import IN_DOUBT, Catalog, Code, Effect, Kind, Severity, Strategy, find, snake, upper_snake
 from .decision import NO_RETRY_RULES, Decision, Next, Policy, RetryRules, decide, register_retry_rules, retry_rules_of
 from .declarations import Declared, declared, raises
@@ -62,7 +62,7 @@ from .toolname import HANDS_OUT, LONGEST, NOUNS, READS, WRITES, nature_of_name, 
 
 # fmt: off
 __all__ = [
-    "ADVICE", "Action", "CANONICAL_VERSION", "CATALOGS", "Catalog", "Code", "Conflict", "Conflicting",
+    "ADVICE", "Action", "CANONICAL_VERSION", "CATALOGS", "COMMON_CODES", "Catalog", "Code", "Conflict", "Conflicting",
     "DEFAULT_CODES", "Decision", "Declared", "Delivery", "Denied", "Effect", "Err", "FieldError", "Fields",
     "HANDS_OUT", "HELD", "IN_DOUBT", "Internal", "Invalid", "Json", "JsonRpc", "Kind", "LONGEST", "MAX_ITEMS",
     "Marks", "NOTHING_RAN", "NOUNS", "NO_RETRY_RULES", "Nature", "NeedsInput", "Next", "NotFound", "Ok", "Option",

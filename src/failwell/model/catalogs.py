@@ -194,4 +194,7 @@ CATALOGS: Mapping[str, type[Catalog]] = MappingProxyType(
     {catalog.catalog: catalog for catalog in (Core, Typed, V1, Xml, Social, JsonRpc, Standard)}
 )
 
+COMMON_CODES = frozenset({"INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR"})
+"""What any tool may answer, whatever it does and declares."""
+
 ship(*CATALOGS.values())

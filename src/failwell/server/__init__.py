@@ -57,7 +57,7 @@ _LATER: Final = {
 }
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL: Final = {
-    **dict.fromkeys(("COMMON", "ROUTING", "functions_of", "declared_of"), ".declared_failures"),
+    **dict.fromkeys(("ROUTING", "functions_of", "declared_of"), ".declared_failures"),
     **dict.fromkeys(("read_declared", "rule_codes"), ".declared_failures"),
     "group_of": ".served_call",
     "gate_of": ".served_call",

@@ -7,15 +7,13 @@ from operator import is_
 from typing import Any, Final
 
 from failwell.formats import keys
-from failwell.model import Declared, ToolError, declared, upper_snake
+from failwell.model import COMMON_CODES, Declared, ToolError, declared, upper_snake
 
 from .served_call import group_of
 from .tool_rules import rules_of
 
 RAISES_KEY: Final = keys.RAISES
 """The key in a listed tool's `_meta` under which it says what it may fail with."""
-COMMON: Final = ("INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR")
-"""What any tool of a server with Failwell may answer, whatever it does itself."""
 ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACTION")
 """What a grouped tool may answer before it knows the action."""
 INPUT_DECLINED: Final = "INPUT_DECLINED"
@@ -109,5 +107,5 @@ def is_undeclared(error: ToolError, said: Declared, rules: tuple[str, ...]) -> b
     """Whether a tool that declares its codes sends another one."""
     if not said.codes or error.code is None:
         return False
-    allowed = {*said.codes, *rules, *COMMON, *ROUTING, INPUT_DECLINED}
+    allowed = {*said.codes, *rules, *COMMON_CODES, *ROUTING, INPUT_DECLINED}
     return upper_snake(error.code) not in {upper_snake(code) for code in allowed}

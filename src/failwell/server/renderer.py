@@ -21,12 +21,12 @@ from failwell.formats import (
     unplaced_details,
     v1,
 )
-from failwell.model import IN_DOUBT, Effect, Json, Kind, NeedsInput, Strategy, ToolError
+from failwell.model import COMMON_CODES, IN_DOUBT, Effect, Json, Kind, NeedsInput, Strategy, ToolError
 from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
-from .declared_failures import COMMON, INPUT_DECLINED, declared_of, is_undeclared, rule_codes
+from .declared_failures import INPUT_DECLINED, declared_of, is_undeclared, rule_codes
 from .exception_reader import own_error
 from .idempotent_calls import CODES
 from .options import WIRE_OPTIONS, Envelope, Options
@@ -190,7 +190,7 @@ class Renderer:
     def common_codes(self) -> tuple[str, ...]:
         """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
         options, spec = self._options, FORMATS[self.form]
-        codes = {*COMMON, *(CODES if options.idempotency else ())}
+        codes = {*COMMON_CODES, *(CODES if options.idempotency else ())}
         if options.questions == "missing":
             codes.add(INPUT_DECLINED)
         given = {**self.wire, **({} if self.envelope is None else {"strict": self.envelope.strict})}

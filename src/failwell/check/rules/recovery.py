@@ -8,7 +8,7 @@ from failwell.check import vain_repeats, wording
 from failwell.check.observation import Observation
 from failwell.check.probes import WRONG_ARGUMENTS
 from failwell.check.upstream import WAIT
-from failwell.model import IN_DOUBT, Kind, Nature, pattern
+from failwell.model import COMMON_CODES, IN_DOUBT, Kind, Nature, pattern
 
 from .rule import CheckRule, Judged
 
@@ -139,16 +139,13 @@ def effect_told(seen: Observation) -> Judged:
     return f"It is not said whether the call took effect, and it may have: {seen.shown[:100]!r}"
 
 
-_OF_ANY_TOOL: Final = frozenset({"INTERNAL_ERROR", "UNKNOWN_TOOL", "VALIDATION_ERROR"})
-
-
 def declared(seen: Observation) -> Judged:
     codes = seen.facts.get("declared")
     if not codes or not seen.is_tool_failure or seen.meaning is None or seen.kind in WRONG_ARGUMENTS:
         return None
     # What was read from words is a guess; what an object states is not.
     code = wording.stated_code(seen.whole) if seen.meaning.legacy else seen.meaning.code
-    if code is None or code in _OF_ANY_TOOL:
+    if code is None or code in COMMON_CODES:
         # Any tool may be called wrongly, or break.
         return None
     if code in codes:
