@@ -155,7 +155,7 @@ class Decision(NamedTuple):
     @property
     def repeats(self) -> bool:
         """Whether a program makes the same call again."""
-        return self.next is _RETRY and not self.unproven
+        return self.next is Next.RETRY and not self.unproven
 
 
 _BY_KIND: Final = {
@@ -172,11 +172,6 @@ _BY_STRATEGY: Final = {
     Strategy.USER_ACTION: Next.ASK,
     Strategy.ABORT: Next.GIVE_UP,
 }
-
-# Looking a member up in its class takes as long as a call.
-_RETRY, _GIVE_UP, _ALTERNATIVE = Next.RETRY, Next.GIVE_UP, Next.ALTERNATIVE
-_DONE, _PARTIAL, _UNKNOWN = Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN
-_TRANSIENT, _CONFLICT = Kind.TRANSIENT, Kind.CONFLICT
 
 
 def decide(
@@ -200,57 +195,44 @@ def decide(
     """
     if delivery is not None and delivery not in DELIVERIES:
         raise ValueError(f"There is no delivery {delivery!r}; use one of: {', '.join(DELIVERIES)}.")
-    if delivery is None and isinstance(error, ToolError):
-        delivery = error.delivery
     rules = policy or _DEFAULT
     if isinstance(error, NeedsInput):
         return Decision(Next.ASK, f"The call needs an answer from the user: {_sentence(error.message)}")
     if not error.is_error:
         return Decision(Next.PROCEED, "It is an advisory: the call itself worked.", calls=error.actions)
-    effect = error.effect
+    delivery, effect, checks = delivery or error.delivery, error.effect, _checks(error)
     if error.severity is Severity.CRITICAL:
-        return Decision(
-            _GIVE_UP,
-            f"It is critical, so the user has to know before anything else is done: {_sentence(error.message)}",
-            calls=_checks(error),
-            log=_given_up(error),
-            doubtful=effect in IN_DOUBT,
-        )
-    if effect is _DONE:
-        return Decision(
-            _GIVE_UP,
-            "The call took effect before it failed, so it must not be made again.",
-            calls=_checks(error),
-            doubtful=True,
-        )
-    if effect is _PARTIAL:
+        why = f"It is critical, so the user has to know before anything else is done: {_sentence(error.message)}"
+        return Decision(Next.GIVE_UP, why, calls=checks, log=_log_of(error), doubtful=effect in IN_DOUBT)
+    if effect is Effect.DONE:
+        why = "The call took effect before it failed, so it must not be made again."
+        return Decision(Next.GIVE_UP, why, calls=checks, doubtful=True)
+    if effect is Effect.PARTIAL:
         return _resume(error)
 
     called = Traits.of(tool).known(trusted=rules.trust_annotations)
-    if delivery in NOTHING_RAN or called.repeatable or (keyed and _is_lost_on_the_way(error)):
+    # The same key helps where there was no answer, or only somebody's words on the way.
+    is_relayed = error.standing != "quoted" or retry_rules_of(error.format).relayed
+    is_keyed = keyed and (error.origin == "local" or not is_relayed)
+    if delivery in NOTHING_RAN or called.repeatable or is_keyed:
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
         return _take(_wanted(error), error, history, rules, now)
-    if effect is _UNKNOWN:
+    if effect is Effect.UNKNOWN:
         return _verify(error, "The server cannot tell whether the call took effect")
     if delivery == "unanswered":
         return _verify(error, "The call was sent and never answered, so it may have taken effect")
     wanted = _wanted(error)
-    if wanted is _ALTERNATIVE and (actions := error.actions):
+    if wanted is Next.ALTERNATIVE and error.actions:
         # The call itself is no way out, whoever names it.
-        others = [action for action in actions if action.tool not in (error.tool, called.name)]
-        if len(others) < len(actions):
+        others = [action for action in error.actions if action.tool not in (error.tool, called.name)]
+        if len(others) < len(error.actions):
             error = error.replace(actions=others)
             wanted = _wanted(error)
     # What was made on this side says nothing for whoever runs the tool.
     is_inferred = error.standing == "quoted" or error.legacy or (error.origin == "local" and effect is None)
-    if wanted is _RETRY and effect is None and (not error.retryable or (is_inferred and called.writes)):
+    if wanted is Next.RETRY and effect is None and (not error.retryable or (is_inferred and called.writes)):
         return _verify(error, "Nothing says that the call may be made twice")
     return _take(wanted, error, history, rules, now)._replace(unproven=is_inferred)
-
-
-def _is_lost_on_the_way(error: ToolError) -> bool:
-    """Whether the same key helps: there was no answer, or only somebody's words on the way."""
-    return error.origin == "local" or (error.standing == "quoted" and not retry_rules_of(error.format).relayed)
 
 
 def _harmless(error: ToolError) -> ToolError:
@@ -262,63 +244,54 @@ def _harmless(error: ToolError) -> ToolError:
 
 
 def _wanted(error: ToolError) -> Next:
-    strategy, kind = error.strategy, error.kind
-    if strategy is not STRATEGY_OF_KIND[kind]:
+    """The step that the error asks for."""
+    strategy, kind, rules = error.strategy, error.kind, retry_rules_of(error.format)
+    if strategy is not STRATEGY_OF_KIND[kind] or (rules.plans and kind is Kind.CONFLICT):
         wanted = _BY_STRATEGY[strategy]
-    elif retry_rules_of(error.format).plans:
-        wanted = _BY_STRATEGY[strategy] if kind is _CONFLICT else _BY_KIND[kind]
-    elif kind is _CONFLICT and not error.conflicts:
-        wanted = _plain_conflict(error)
-    else:
+    elif kind is not Kind.CONFLICT or error.conflicts:
         wanted = _BY_KIND[kind]
-    if wanted is _GIVE_UP and error.strategy is error.default("strategy"):
+    # With nobody to negotiate with: what the error names as a way out, else to wait, as contract 000 says. A code of
+    # its own that is not retryable says that waiting does not help: an invoice that is paid stays paid.
+    elif error.fields or error.patch:
+        wanted = Next.FIX
+    elif error.actions:
+        wanted = Next.ALTERNATIVE
+    else:
+        may_pass = error.code in (None, "CONFLICT") or error.retryable or error.retry_after
+        wanted = Next.RETRY if may_pass else Next.ASK
+    if wanted is Next.GIVE_UP and strategy is error.default("strategy"):
         if error.retryable:
-            wanted = _RETRY
+            wanted = Next.RETRY
         elif error.actions and error.info is None:
             # That it is given up is only what follows from a code that no catalogue knows; the calls were named.
-            wanted = _ALTERNATIVE
-    return _again(error) if wanted is _RETRY else wanted
-
-
-def _again(error: ToolError) -> Next:
-    """The same call once more, unless something says that it is in vain."""
-    if error.kind is _TRANSIENT and not (error.retryable and error.recoverable):
-        # TLS_ERROR and the like: of the passing kind, but the catalogue says that waiting does not help.
-        return _GIVE_UP
-    rules = retry_rules_of(error.format)
-    if rules.final and not error.recoverable and error.kind is not _CONFLICT:
-        return _GIVE_UP
+            wanted = Next.ALTERNATIVE
+    if wanted is not Next.RETRY:
+        return wanted
+    # The same call once more, unless something says that it is in vain. TLS_ERROR and the like are of the passing kind,
+    # but the catalogue says that waiting does not help.
+    if kind is Kind.TRANSIENT and not (error.retryable and error.recoverable):
+        return Next.GIVE_UP
+    if rules.final and not error.recoverable and kind is not Kind.CONFLICT:
+        return Next.GIVE_UP
     if error.is_declined:
-        return Next.ASK if rules.asks else _GIVE_UP
-    return Next.ASK if rules.asks and not error.retryable else _RETRY
-
-
-def _plain_conflict(error: ToolError) -> Next:
-    """A conflict with nobody to negotiate with: whatever it names as a way out, else to wait, as contract 000 says.
-
-    A code of its own that is not retryable says that waiting does not help: an invoice that is paid stays paid.
-    """
-    if error.fields or error.patch:
-        return Next.FIX
-    if error.actions:
-        return _ALTERNATIVE
-    return _RETRY if error.code in (None, "CONFLICT") or error.retryable or error.retry_after else Next.ASK
+        return Next.ASK if rules.asks else Next.GIVE_UP
+    return Next.ASK if rules.asks and not error.retryable else Next.RETRY
 
 
 def _take(step: Next, error: ToolError, history: Sequence[ToolError], policy: Policy, now: datetime | None) -> Decision:
     """The decision for a step, with its reason."""
-    if step is _RETRY:
+    if step is Next.RETRY:
         return _retry(error, len(history) + 1, policy, now)
     if step is Next.FIX:
         fixed = sum(_wanted(earlier) is Next.FIX for earlier in history)
         log = f"bad input: {error.message}"
         if fixed >= policy.max_fixes:
             times = "once" if fixed == 1 else f"{fixed} times"
-            return Decision(_GIVE_UP, f"The arguments were corrected {times} and are still refused.", log=log)
+            return Decision(Next.GIVE_UP, f"The arguments were corrected {times} and are still refused.", log=log)
         where = "the patch says how" if error.patch else "see the fields" if error.fields else "see the message"
         why, left = f"The arguments are wrong; {where}.", policy.max_fixes - fixed
         return Decision(step, why, attempts_left=left, patch=error.patch, calls=error.actions, log=log)
-    if step is _ALTERNATIVE:
+    if step is Next.ALTERNATIVE:
         names = ", ".join(action.tool for action in error.actions if action.tool)
         way = f"try {_line(names)}" if names else "skip it or look for another"
         why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
@@ -330,33 +303,29 @@ def _take(step: Next, error: ToolError, history: Sequence[ToolError], policy: Po
     if step is Next.ASK:
         return Decision(step, f"Only the user can change this: {_sentence(error.message)}", calls=error.actions)
     why = "It is unstructured, so nothing tells how to go on" if error.legacy else "Calling again would not help"
-    return Decision(step, f"{why}: {_sentence(error.message)}", calls=error.actions, log=_given_up(error))
+    return Decision(step, f"{why}: {_sentence(error.message)}", calls=error.actions, log=_log_of(error))
 
 
 def _retry(error: ToolError, made: int, policy: Policy, now: datetime | None) -> Decision:
     left = policy.max_attempts - made
     if left <= 0:
-        return Decision(_GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
-    delay = _delay(error, made, policy, now)
+        return Decision(Next.GIVE_UP, f"{made} of {policy.max_attempts} attempts failed.")
+    if error.retry_after is not None:
+        delay = error.retry_after
+    elif error.reset_at is not None:
+        delay = max(0.0, (error.reset_at - (instant(now) or datetime.now(UTC))).total_seconds())
+    else:
+        first = policy.first_wait(error)
+        delay = min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
     if delay > policy.max_delay:
         why = f"It asks to wait {_span(delay)}, longer than the {_round(policy.max_delay)} allowed."
-        return Decision(_GIVE_UP, why, delay=delay)
+        return Decision(Next.GIVE_UP, why, delay=delay)
     why = f"{_line(error.title)}: the same call may work in {_span(delay)}."
-    return Decision(_RETRY, why, delay=delay, attempts_left=left)
-
-
-def _delay(error: ToolError, made: int, policy: Policy, now: datetime | None) -> float:
-    if error.retry_after is not None:
-        return error.retry_after
-    if error.reset_at is not None:
-        moment = instant(now) or datetime.now(UTC)
-        return max(0.0, (error.reset_at - moment).total_seconds())
-    first = policy.first_wait(error)
-    return min(first * 2.0 ** min(made - 1, 32), max(policy.max_delay, first))
+    return Decision(Next.RETRY, why, delay=delay, attempts_left=left)
 
 
 def _verify(error: ToolError, doubt: str) -> Decision:
-    checks, log = _checks(error), _given_up(error)
+    checks, log = _checks(error), _log_of(error)
     if checks:
         return Decision(Next.VERIFY, f"{doubt}; {_line(checks[0].tool)} tells.", calls=checks, log=log, doubtful=True)
     why = f"{doubt}, and no call is known that would tell; ask before making it again."
@@ -364,13 +333,9 @@ def _verify(error: ToolError, doubt: str) -> Decision:
 
 
 def _resume(error: ToolError) -> Decision:
-    if error.verify:
-        return Decision(
-            Next.VERIFY,
-            "Part of it was done; find out which, and do only the rest.",
-            calls=_checks(error) + error.actions,
-            doubtful=True,
-        )
+    if checks := _checks(error):
+        why = "Part of it was done; find out which, and do only the rest."
+        return Decision(Next.VERIFY, why, calls=checks + error.actions, doubtful=True)
     if error.patch:
         return Decision(Next.FIX, "Part of it was done; the patch asks only for the rest.", patch=error.patch)
     others = tuple(action for action in error.actions if error.may_repeat or action.tool != error.tool)
@@ -383,7 +348,7 @@ def _checks(error: ToolError) -> tuple[Action, ...]:
     return (error.verify,) if error.verify else ()
 
 
-def _given_up(error: ToolError) -> str:
+def _log_of(error: ToolError) -> str:
     """What contract 000 has an agent log before it gives up: what broke, and what nobody can read."""
     if error.legacy:
         return f"unstructured error: {error.message}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
@@ -188,26 +188,16 @@ def seconds(value: object) -> float | int | None:
     return None if number is None or number > 1e10 else number
 
 
-_RFC3339 = pattern(
-    r"\s*(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9})\d*)?)?\s*(Z|z|[+-]\d\d:?\d\d)?\s*"
-)
+_RFC3339 = pattern(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*")
 
 
 def instant(value: object) -> datetime | None:
     """A moment in UTC, from a datetime, an RFC 3339 text, or seconds since 1970 as a number or text."""
     try:
+        if isinstance(value, str) and _RFC3339.fullmatch(value.strip()):
+            value = datetime.fromisoformat(value.strip().upper())
         if isinstance(value, datetime):
-            moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-            return moment.astimezone(UTC)
-        if isinstance(value, str) and (match := _RFC3339.fullmatch(value)):
-            year, month, day, hour, minute, second, fraction, zone = match.groups()
-            offset = timedelta()
-            if zone and zone not in "Zz":
-                sign = -1 if zone[0] == "-" else 1
-                offset = sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
-            moment = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second or 0))
-            microseconds = int((fraction or "0").ljust(6, "0")[:6])
-            return moment.replace(microsecond=microseconds, tzinfo=timezone(offset)).astimezone(UTC)
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC)
         epoch = positive(value)
         if epoch is not None:
             # Nobody means the year 5138: a number this large is in milliseconds.

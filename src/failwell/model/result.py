@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, ClassVar, Final, Generic, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import Any, ClassVar, Generic, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 from .needs import NeedsInput
 from .no_data import NoData
@@ -42,10 +42,6 @@ class Ok(Generic[T]):
         """Go on with the value."""
         return step(self.value)
 
-    def map(self, change: Callable[[T], U]) -> Ok[U]:
-        """The same with another value."""
-        return Ok(change(self.value))
-
     def unwrap(self) -> T:
         """The value."""
         return self.value
@@ -78,10 +74,6 @@ class Err(NoData):
         """Stay failed."""
         return self
 
-    def map(self, change: Callable[[Any], Any]) -> Err:
-        """Stay failed."""
-        return self
-
     def unwrap(self) -> NoReturn:
         """Raise the error."""
         raise self.error
@@ -96,15 +88,11 @@ def unwrapped(value: Any) -> Any:
     >>> unwrapped(Ok(5)), unwrapped("five")
     (5, 'five')
     """
-    # Asked once of all of them: hardly any tool returns one.
-    if not isinstance(value, _ENDINGS):
-        return value
     if isinstance(value, Ok):
         return value.value
-    raise value.error if isinstance(value, Err) else value
-
-
-_ENDINGS: Final = (ToolError, NeedsInput, Err, Ok)
+    if isinstance(value, (ToolError, NeedsInput, Err)):
+        raise value.error if isinstance(value, Err) else value
+    return value
 
 
 def data_type(hint: Any) -> Any:
