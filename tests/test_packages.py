@@ -148,13 +148,14 @@ def test_every_door_says_what_it_needs() -> None:
         ),
         "2 2 2",
     ]
-    assert done.stderr.splitlines() == [
-        f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'",
-        f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'",
-        "failwell: failwell wrap --listen needs httpx2>=2 (not installed), jsonschema-rs>=0.40 (not installed), "
-        "orjson>=3.8 (not installed), prometheus-client>=0.21 (not installed), uvicorn>=0.30 (not installed): "
-        "pip install 'failwell[http]'",
-    ]
+    manifest, routers, listen = done.stderr.splitlines()
+    assert manifest == f"failwell: failwell.manifest needs {rs}, {mcp}: pip install 'failwell[mcp]'"
+    assert routers == f"failwell: the example routers needs {rs}, {mcp}: pip install 'failwell[mcp]'"
+    start, *needed, end = re.split(r" needs |, |: (?=pip)", listen)
+    assert (start, end) == ("failwell: failwell wrap --listen", "pip install 'failwell[http]'")
+    assert {re.split("[>]", each)[0] for each in needed} >= {
+        "httpx2", "jsonschema-rs", "orjson", "prometheus-client", "uvicorn",
+    }  # fmt: skip
 
 
 def test_a_server_of_a_too_old_sdk_is_told_the_version(installed: Installed) -> None:

@@ -138,6 +138,20 @@ class FaultyServer:
             self.kept["e1"] = told
             await begin(send)
             await send({"type": "http.response.body", "body": b"id: e1\nretry: 1\ndata:\n\n", "more_body": False})
+        elif fault == "pieces":
+            # One event over several lines, in pieces that end anywhere.
+            stream = b": hi\r\n\r\nid: 1\r\ndata: " + json.dumps(
+                result(id, "é" * 3_000), ensure_ascii=False, indent=1
+            ).encode().replace(b"\n", b"\r\ndata: ")
+            await begin(send)
+            for start in range(0, len(stream), 1_001):
+                await send({"type": "http.response.body", "body": stream[start : start + 1_001], "more_body": True})
+            await send({"type": "http.response.body", "body": b"\r\n\r\n"})
+        elif fault == "large":
+            await answer(send, 200, json.dumps(result(id, "x" * 60_000)).encode())
+        elif fault == "largeevent":
+            await begin(send)
+            await send({"type": "http.response.body", "body": b"data: " + b"x" * 60_000})
         elif fault == "lost":
             error = {"jsonrpc": "2.0", "id": id, "error": {"code": -32001, "message": "Session not found"}}
             await answer(send, 200, json.dumps(error).encode())

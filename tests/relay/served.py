@@ -13,10 +13,11 @@ import uvicorn
 
 
 @contextmanager
-def serving(app: Any, *, lifespan: str = "auto") -> Iterator[str]:
+def serving(app: Any, *, lifespan: str = "auto", port: int = 0) -> Iterator[str]:
     """Where an application is served."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.bind(("127.0.0.1", 0))
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
     listening.listen(200)
     config = uvicorn.Config(app, log_level="critical", lifespan=lifespan, http="h11", timeout_graceful_shutdown=1)
     server = uvicorn.Server(config)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from failwell.relay.web.address import http_client
+from failwell.relay.web.http_server import http_client
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 

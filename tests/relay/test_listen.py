@@ -35,10 +35,9 @@ from failwell.model import Policy
 from failwell.relay import Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import read_frame, written
 from failwell.relay.runner import ANY
-from failwell.relay.web.address import RemoteServer, http_client
-from failwell.relay.web.event_stream import EventReader
-from failwell.relay.web.health import unfit
-from failwell.relay.web.visit import Visit
+from failwell.relay.web.client_session import ClientSession
+from failwell.relay.web.health import find_problem
+from failwell.relay.web.http_server import RemoteServer
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 META = "io.github.failwell/tool-error"
@@ -347,7 +346,7 @@ def slow(url: str) -> bytes:
 
 
 def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
-    limits = RelayLimits(body=2_000, headers=4_000, sessions=1, patience=0.2)
+    limits = RelayLimits(body=2_000, headers=4_000, sessions=1, body_timeout=0.2)
     relay = Relay(SERVER, env={"LEDGER": str(ledger)}, limits=limits, tokens=["of-ann-1234", "of-bob-1234"])
     with serving(relay.app()) as url, closing(Caller(url, authorization="Bearer of-ann-1234")) as ann:
         hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
@@ -360,7 +359,7 @@ def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
         wrong = ann.post(hello, authorization="Bearer of-ann-123")
         assert (wrong.status_code, wrong.headers["www-authenticate"]) == (401, 'Bearer realm="failwell"')
         large = ann.post({**hello, "params": {"x": "y" * 3_000}})
-        assert (large.status_code, "2000 are taken" in large.text) == (413, True)
+        assert (large.status_code, "2000 are accepted" in large.text) == (413, True)
         parts = (b" " * 500 for _ in range(10))
         assert ann.http.post(url, content=parts).status_code == 413
 
@@ -382,7 +381,7 @@ def test_what_a_stranger_sends_is_refused_and_counted(ledger: Path) -> None:
         assert ann.post([hello]).status_code == 400
         assert ann.http.get(url.replace("/mcp", "/etc/passwd")).status_code == 404
         assert ann.call(2, "pay_invoice", "still").status_code == 200
-    assert dict(relay.gatekeeper.refused) == {
+    assert dict(relay.access.rejected) == {
         "host": 4, "origin": 2, "content-type": 1, "token": 2, "body": 2, "slow body": 1, "headers": 2, "session": 2, "sessions": 1,
         "method": 1, "protocol": 1, "path": 1,
     }  # fmt: skip
@@ -541,7 +540,7 @@ def test_an_address_at_which_there_is_no_server_is_told_before_anybody_comes(
             assert main(["wrap", "--listen", "127.0.0.1:0", given]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert words in told
-    found = asyncio.run(unfit(RemoteServer(url), http_client()))
+    found = asyncio.run(find_problem(RemoteServer(url)))
     # It is down, and may come back.
     assert found is not None
     assert (found.is_final, f"cannot use the server at {url}: " in found.line) == (False, True)
@@ -583,43 +582,43 @@ def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
 
 
 def test_an_id_that_is_used_again_at_once_is_answered() -> None:
-    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
-    visit.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
+    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     told = b'{"jsonrpc":"2.0","id":7,"result":{}}\n'
-    key, first = visit.asks(written(asked), asked)
-    visit.send(told, ANY)
-    again, second = visit.asks(written(asked), asked)
+    key, first = session.ask(written(asked), asked)
+    session.send(told, ANY)
+    again, second = session.ask(written(asked), asked)
     assert again == key
     # Whoever waited for the first one is done with it by now.
-    visit.forget(key, first, is_cancelled=True)
-    visit.send(told, ANY)
+    session.forget(key, first, is_cancelled=True)
+    session.send(told, ANY)
     assert (first.answer, second.answer) == (told, told)
 
 
 @pytest.mark.parametrize("id", [7, "seven"])
 def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: object) -> None:
     sent: list[Any] = []
-    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
-    visit.runner = SimpleNamespace(from_client=lambda frames, *more: sent.extend(map(read_frame, frames)))  # type: ignore[assignment]
+    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session.runner = SimpleNamespace(from_client=lambda frames, *more: sent.extend(map(read_frame, frames)))  # type: ignore[assignment]
     params = {"name": "pay_invoice", "_meta": {"progressToken": id}}
     asked = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
-    exchanges = [visit.asks(written(asked), asked)[1] for _ in range(3)]
+    exchanges = [session.ask(written(asked), asked)[1] for _ in range(3)]
     assert [type(each["id"]) for each in sent] == [type(id)] * 3
     assert [type(each["params"]["_meta"]["progressToken"]) for each in sent] == [type(id)] * 3
     assert len({each["id"] for each in sent}) == 3
     for each in sent:
-        visit.send(written({"jsonrpc": "2.0", "id": each["id"], "result": {}}), ANY)
+        session.send(written({"jsonrpc": "2.0", "id": each["id"], "result": {}}), ANY)
     assert [read_frame(each.answer or b"")["id"] for each in exchanges] == [id] * 3
 
 
 def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
-    visit = Visit("v", "", RelayLimits(), is_shared=True, log=print, left=print)
-    visit.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
+    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
-    _, exchange = visit.asks(written(asked), asked)
+    _, exchange = session.ask(written(asked), asked)
     told = b'{"jsonrpc":"2.0","id":7,"result":{"n":' + b"9" * 5_000 + b"}}\n"
-    visit.send(told, ANY)
+    session.send(told, ANY)
     assert exchange.answer == told
 
 
@@ -672,21 +671,45 @@ def test_spans_are_in_the_trace_of_the_client(faulty: FaultyServer, monkeypatch:
     assert [span.status.status_code.name for span in spans] == ["UNSET", "ERROR", "UNSET"]
 
 
-def test_events_are_the_same_however_they_come_apart() -> None:
-    stream = b"id: 1\r\ndata: one\r\n\r\ndata: two\ndata: lines\n\n: hi\n\nretry: 5\ndata: " + b"x" * 5_000 + b"\n\n"
-    whole = EventReader().feed(stream)
-    assert [event.data[:9] for event in whole if event.data] == [b"one", b"two lines", b"x" * 9]
-    for size in (1, 7, 1_000):
-        reader = EventReader()
-        parts = [stream[start : start + size] for start in range(0, len(stream), size)]
-        assert [event for part in parts for event in reader.feed(part)] == whole
-    short = EventReader(longest=100)
-    (large,) = [
-        event
-        for start in range(0, 600, 60)
-        for event in short.feed((b"data: " + b"y" * 592 + b"\n\n")[start : start + 60])
-    ]
-    assert large.size > 100
+def test_an_event_that_comes_in_pieces_is_one_answer(remote: str) -> None:
+    with closing(Caller(remote)) as caller:
+        caller.greet()
+        assert said(caller.call(1, "pay_invoice", "pieces:1"))[0] == "é" * 3_000
+
+
+@pytest.mark.parametrize("fault", ["large", "largeevent"])
+def test_an_answer_that_is_too_large_is_told_as_that(faulty: FaultyServer, fault: str) -> None:
+    with (
+        serving(faulty, lifespan="off") as upstream,
+        serving(app(upstream, options=RelayOptions(longest=50_000))) as url,
+        closing(Caller(url)) as caller,
+    ):
+        caller.greet()
+        answer = caller.call(1, "pay_invoice", f"{fault}:1").json()["result"]
+        assert (answer["_meta"][META]["code"], answer["_meta"][META]["effect"]) == ("RESPONSE_TOO_LARGE", "unknown")
+        # What else is sent goes on.
+        assert said(caller.call(2, "pay_invoice", f"after {fault}"))[0] == "1"
+
+
+def test_a_call_that_was_never_written_did_nothing_and_reads_go_on_when_the_server_is_back(
+    faulty: FaultyServer,
+) -> None:
+    options = RelayOptions(policy=Policy(max_attempts=2))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with ExitStack() as open:
+        with serving(faulty, lifespan="off", port=port) as upstream:
+            url = open.enter_context(serving(app(upstream, options=options)))
+            caller = open.enter_context(closing(Caller(url)))
+            caller.greet()
+            assert said(caller.call(1, "pay_invoice", "before-restart"))[0] == "1"
+        assert said(caller.call(2, "pay_invoice", "unsent"))[1] == "none"
+        # It comes back without its sessions: one is begun anew, and what only reads is sent again there.
+        faulty.sessions.clear()
+        with serving(faulty, lifespan="off", port=port):
+            assert said(caller.call(3, "get_invoice", "before-restart"))[0] == "1"
+            assert said(caller.call(4, "pay_invoice", "unsent"))[0] == "1"
+    assert faulty.done.count("unsent") == 1
 
 
 def test_no_write_is_made_twice_and_none_is_said_to_have_done_nothing() -> None:

@@ -18,7 +18,7 @@ from failwell.formats import META_KEY, keys
 from failwell.model import ToolError
 from failwell.redact import MASK
 from failwell.relay import answers, failures
-from failwell.relay.web.address import RemoteServer
+from failwell.relay.web.http_server import RemoteServer
 
 GIVEN = {
     "GITHUB_TOKEN": "plainlookingvalue77",

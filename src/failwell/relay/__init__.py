@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from . import rules as rules
     from .relay_protocol import RelayProtocol
     from .rules import Rules as Rules
-    from .web.bounds import RelayLimits
+    from .web.limits import RelayLimits
     from .web.relay import CannotListen, Relay, app
 
 # The server is started first, and all that the protocol needs is imported while it starts.
 _LATER = {
     "RelayProtocol": ".relay_protocol",
     "Rules": ".rules",
-    "RelayLimits": ".web.bounds",
+    "RelayLimits": ".web.limits",
     **dict.fromkeys(("CannotListen", "Relay", "app"), ".web.relay"),
     **dict.fromkeys(("adoption", "config", "own_secrets", "processes", "rules"), ""),
 }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from failwell.observe import CallEvent
 
     from .runner import Runner
-    from .web.bounds import RelayLimits
+    from .web.limits import RelayLimits
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def _listen(wrapping: Wrapping, where: Listening) -> int:
         tokens=where.tokens,
         hosts=where.hosts,
         origins=where.origins,
-        say=say,
+        log=say,
     )
     try:
         code: int = relay.listen(
@@ -211,33 +211,12 @@ def _reloaded(where: Listening, say: Callable[[Note], None]) -> None:
 
 def _over_http(wrapping: Wrapping) -> int:
     """The same in front of a server behind an address."""
-    import random
-
     from failwell.packages import bring
 
-    from .core import SystemClock
-    from .relay_protocol import RelayProtocol
-    from .stdio import run, serve_stdio
-
-    places, server = (bring(f"{__package__}.web.{name}", "failwell wrap", "http") for name in ("address", "server"))
-    address = places.RemoteServer(wrapping.url, wrapping.headers)
-    options = replace(wrapping.options, command=address.place, remote=True, headers=address.headers, url=address.url)
-    told: dict[str, str] = {}
-    if options.events is not None:
-        from failwell.observe import SESSION_HEADER, Names
-
-        options = replace(options, names=Names.of(options.events))
-        told = {SESSION_HEADER: options.names.session} if options.names is not None else {}
-
-    async def serve() -> int:
-        async with places.http_client() as client:
-            return await serve_stdio(
-                RelayProtocol(options, SystemClock(), random.random),
-                lambda runner: server.HttpServer(runner, address, client, told),
-                log=partial(_said, wrapping.loud, wrapping.log),
-            )
-
+    web = bring(f"{__package__}.web.relay", "failwell wrap", "http")
+    log = partial(_said, wrapping.loud, wrapping.log)
     try:
-        return run(serve())
+        code: int = web.Relay(wrapping.url, options=wrapping.options, headers=wrapping.headers, log=log).stdio()
+        return code
     finally:
         wrapping.close()

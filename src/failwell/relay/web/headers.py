@@ -1,4 +1,4 @@
-"""What an HTTP request says beside its body, in both eras of the protocol."""
+"""The HTTP headers of the protocol: sessions and versions, and what the newer era repeats from the body."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ HANDSHAKES: Final = frozenset({"2024-11-05", "2025-03-26", "2025-06-18", "2025-1
 """The versions that begin with a handshake; all others say everything with each request."""
 CAPABILITIES_KEY: Final = "io.modelcontextprotocol/clientCapabilities"
 # The parameter that the newer era repeats in a header.
-NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-
-_SENTINEL: Final = re.compile(r"=\?base64\?(.*)\?=")
+_NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_ENCODED: Final = re.compile(r"=\?base64\?(.*)\?=")
 _SAFE: Final = re.compile(r"[\x20-\x7e]*")
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")
+_DECIMAL: Final = re.compile(r"(-?\d{1,400})(?:\.0+)?")
+_DEEPEST: Final = 12
 
 
-def encoded(value: str) -> str:
+def encode(value: str) -> str:
     """A value as a header can hold it."""
-    if _SAFE.fullmatch(value) and value == value.strip() and not _SENTINEL.fullmatch(value):
+    if _SAFE.fullmatch(value) and value == value.strip() and not _ENCODED.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
-def decoded(value: str | None) -> str | None:
+def decode(value: str | None) -> str | None:
     """The value that a header holds; None where it is broken."""
-    found = _SENTINEL.fullmatch(value) if value is not None else None
+    found = _ENCODED.fullmatch(value) if value is not None else None
     if found is None:
         return value
     try:
@@ -52,76 +54,58 @@ def era_in(params: Mapping[str, Any]) -> object:
     return meta.get(ERA_KEY) if isinstance(meta, Mapping) else None
 
 
-_REPEATED: Final = "x-mcp-header"
-_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")
-_REPEATED_TYPES: Final = frozenset({"string", "integer", "boolean"})
-_DEEPEST: Final = 12
-
-
 def header_arguments(schema: Schema) -> list[tuple[tuple[str, ...], str, str]]:
-    """The arguments that a request over HTTP repeats in a header: path, name of the header, type.
+    """The arguments that a request repeats in a header: path, name of the header, type.
 
-    None if the schema breaks the rules for them, since no client sends any then.
+    Empty if the schema breaks the rules for them, since no client sends any then.
 
     >>> header_arguments({"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}})
     [(('region',), 'Region', 'string')]
     """
-    found = []
-    names: set[str] = set()
-    for path, node in _described(schema, ()):
-        token, kind = node.get(_REPEATED), node.get("type")
+    found: dict[str, tuple[tuple[str, ...], str, str]] = {}
+    for path, node in _properties(schema, ()):
+        token, kind = node.get("x-mcp-header"), node.get("type")
         if token is None:
             continue
-        if not isinstance(token, str) or not _TOKEN.fullmatch(token) or kind not in _REPEATED_TYPES:
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token) or token.lower() in found:
             return []
-        if token.lower() in names:
+        if kind not in ("string", "integer", "boolean"):
             return []
-        names.add(token.lower())
-        found.append((path, token, str(kind)))
-    return found
+        found[token.lower()] = path, token, str(kind)
+    return list(found.values())
 
 
-def _described(node: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema]]:
+def _properties(node: Schema, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema]]:
     for name, below in properties_of(node).items() if len(path) < _DEEPEST else ():
         if isinstance(below, Mapping):
             yield (*path, str(name)), below
-            yield from _described(below, (*path, str(name)))
+            yield from _properties(below, (*path, str(name)))
+
+
+def _value_at(arguments: object, path: tuple[str, ...]) -> tuple[Any, str | None]:
+    """The value of an argument, and how a header says it; None for what none can."""
+    value: Any = arguments
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if isinstance(value, bool):
+        return value, "true" if value else "false"
+    try:
+        return value, str(value) if isinstance(value, (str, int, float)) else None
+    except ValueError:
+        # A number with more digits than Python writes.
+        return value, None
 
 
 def modern_headers(method: str, params: Mapping[str, Any], schema: Mapping[str, Any] | None) -> dict[str, str]:
     """What a request of the newer era repeats in headers; `schema` is that of the tool it calls."""
-    headers = {VERSION: str(era_in(params)), METHOD: encoded(method)}
-    name = params.get(NAMED_BY.get(method, ""))
+    headers = {VERSION: str(era_in(params)), METHOD: encode(method)}
+    name = params.get(_NAMED_BY.get(method, ""))
     if isinstance(name, str):
-        headers[NAME] = encoded(name)
-    arguments = params.get("arguments")
-    if schema is not None and isinstance(arguments, Mapping):
-        for path, token, _ in header_arguments(schema):
-            value = at(arguments, path)
-            if (told := written(value)) is not None:
-                headers[PARAM + token.lower()] = encoded(told)
+        headers[NAME] = encode(name)
+    for path, token, _ in header_arguments(schema) if schema is not None else ():
+        if (text := _value_at(params.get("arguments"), path)[1]) is not None:
+            headers[PARAM + token.lower()] = encode(text)
     return headers
-
-
-def at(arguments: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    """The value of an argument; None where there is none."""
-    value: Any = arguments
-    for name in path:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def written(value: Any) -> str | None:
-    """A value as a header tells it; None for what none can."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    try:
-        return str(value) if isinstance(value, (str, int, float)) else None
-    except ValueError:
-        return None
-
-
-_DECIMAL: Final = re.compile(r"(-?\d+)(?:\.0+)?")
 
 
 def mismatch(method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> str | None:
@@ -130,30 +114,21 @@ def mismatch(method: str, params: Mapping[str, Any], headers: Mapping[str, str])
         return f"{VERSION} header does not match the request envelope's protocol version"
     if headers.get(METHOD) != method:
         return f"{METHOD} header does not match the request body's method"
-    named = NAMED_BY.get(method)
-    value = params.get(named) if named is not None else None
-    if value is not None and decoded(headers.get(NAME)) != value:
+    named = _NAMED_BY.get(method, "")
+    if params.get(named) is not None and decode(headers.get(NAME)) != params[named]:
         return f"{NAME} header does not match the request body's {named!r} parameter"
     return None
 
 
 def param_mismatch(params: Mapping[str, Any], schema: Mapping[str, Any], headers: Mapping[str, str]) -> str | None:
     """The same for the arguments of a call that are repeated in headers."""
-    arguments = params.get("arguments")
-    arguments = arguments if isinstance(arguments, Mapping) else {}
     for path, token, kind in header_arguments(schema):
-        name, value = PARAM + token.lower(), at(arguments, path)
-        given, told = headers.get(name), written(value)
-        if given is None and told is None:
+        header, (value, text) = headers.get(PARAM + token.lower()), _value_at(params.get("arguments"), path)
+        sent = decode(header)
+        if header is None and text is None:
             continue
-        is_same = given is not None and told is not None and _same(kind, value, told, decoded(given))
-        if not is_same:
-            return f"{name} header does not match the argument {'.'.join(path)!r}"
+        is_number = kind == "integer" and sent is not None and not isinstance(value, (bool, str))
+        number = _DECIMAL.fullmatch(sent) if is_number and sent is not None else None
+        if text is None or sent is None or (sent != text if number is None else int(number[1]) != value):
+            return f"{PARAM}{token.lower()} header does not match the argument {'.'.join(path)!r}"
     return None
-
-
-def _same(kind: str, value: Any, told: str, given: str | None) -> bool:
-    if given is None:
-        return False
-    found = _DECIMAL.fullmatch(given) if kind == "integer" and not isinstance(value, (bool, str)) else None
-    return given == told if found is None else int(found[1]) == value
