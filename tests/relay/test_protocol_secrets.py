@@ -712,3 +712,31 @@ def test_a_server_that_dies_tells_no_secret_of_any_call_that_was_with_it(form: C
     for told in (json.dumps(answers), str([note.line for note in table.notes])):
         assert form(secret).strip("=") not in told
         assert "fatal: cannot log in with" in told
+
+
+@pytest.mark.parametrize("name", ["card_number", "cardNumber", "credit_card", "ccNumber", "ssn"])
+@pytest.mark.parametrize("number", ["4111-1111-1111-1111", 4111111111111111])
+@pytest.mark.parametrize("is_later", [False, True])
+def test_a_number_that_stands_for_money_or_a_person_is_in_no_part_of_a_failure(
+    name: str, number: str | int, is_later: bool
+) -> None:
+    table = Table(validate="off")
+    if is_later:
+        logged_in(table, {name: number})
+    table.call(2, "query", {"q": "all"} if is_later else {name: number})
+    table.server(result(2, f"declined: {number}", is_error=True))
+    assert str(number) not in json.dumps(table.told())
+
+
+@pytest.mark.parametrize("secret", ["plum-Kettle-42-teapot", "4111111111111111", "Xk29mqPz71Lw83nv"])
+@pytest.mark.parametrize("how", ["given", "sent", "sent earlier"])
+def test_three_quarters_of_a_known_secret_are_in_no_part_of_a_failure(secret: str, how: str) -> None:
+    table = Table(validate="off", env={"API_KEY": secret} if how == "given" else {})
+    if how == "sent earlier":
+        logged_in(table, {"password": secret})
+    table.call(2, "query", {"password": secret} if how == "sent" else {"q": "all"})
+    begin = secret[: -(-len(secret) * 3 // 4)]
+    table.server(result(2, f"refused for {begin}... today", is_error=True))
+    told = json.dumps(table.told())
+    assert begin not in told
+    assert f"refused for {MASK}... today" in told

@@ -11,7 +11,7 @@ from typing import Any, Final
 from failwell.model import UNSET, Json, Path, pattern, plain
 from failwell.schema import ANY, BySchema, Schema, cut, decoded, places, step_into, step_of
 
-from .known import without_beginnings, without_values
+from .known import without_values
 from .looks import plausible
 from .redactor import MASK, Redactor
 from .secret_names import is_secret_name, is_word_for_secret, masks_numbers
@@ -165,7 +165,7 @@ class Secrets:
     def spared(self, words: str, arguments: object) -> str:
         """An author's words, which may quote any of the arguments, or the beginning of one."""
         secrets = sorted(self.values(arguments), key=len, reverse=True)
-        return without_beginnings(without_values(words, secrets, self.mask), secrets, self.mask)
+        return without_values(words, secrets, self.mask)
 
     def may_hide(self, value: object, path: Path) -> bool:
         """Whether there is a secret in `value`, or so much that nobody can tell."""

@@ -14,7 +14,7 @@ from failwell.model import pattern
 
 from . import secret_rules as rules
 from .assignments import Span, assignments, folded_end, is_harmless, token_end
-from .known import all_forms, without_beginnings, without_values
+from .known import all_forms, without_values
 from .looks import PROSE, drawn, is_stand_in, likely, plausible, scrambled
 from .secret_names import is_ambiguous_name, is_secret_name, names_something, words_of
 from .sentences import said
@@ -114,7 +114,7 @@ class Redactor:
         # What is a secret in one place is one in every other; the longest first, which may hold others.
         for value in sorted(found, key=lambda value: (-len(value), value))[:_MOST_KNOWN]:
             text = self._everywhere(value, text)
-        return without_beginnings(text, self.values, self.mask)
+        return text
 
     def _without(self, text: str, spans: Iterable[tuple[int, int]], found: dict[str, None]) -> str:
         pieces: list[str] = []

@@ -18,7 +18,7 @@ PASSWORDS: Final = tuple(
 # The words for secrets themselves: where one of them stands for a value, it is a stand-in for it.
 _WORDS_FOR: Final = frozenset(PASSWORDS) | frozenset(
     "pw pass secret token jwt authorization auth credential credentials creds cookie otp totp cvv cvc pin bearer pat "
-    "mnemonic psk passkey privkey authtok".split()
+    "mnemonic psk passkey privkey authtok ssn".split()
 )
 # What a name has to end in, as words.
 _ENDINGS: Final = _WORDS_FOR | frozenset(
@@ -34,7 +34,7 @@ FOREIGN: Final = (
 _TAILS: Final = (
     "password", "passwd", "passphrase", "passcode", "apikey", "secret", "token", "accesskey", "accountkey", "secretkey",
     "masterkey", "signingkey", "privatekey", "presharedkey", "instrumentationkey", "securestring", "sessid",
-    "sessionid", "pwd", "kennwort", "passwort",
+    "sessionid", "pwd", "kennwort", "passwort", "cardnumber", "creditcard", "ccnumber", "securitynumber",
 )  # fmt: skip
 _KEY_OF: Final = frozenset(
     "api access secret private encryption signing master account shared auth ssh service client license deploy hmac "
@@ -47,7 +47,8 @@ _PAIRS: Final = frozenset(
     "backup codes,recovery code,recovery codes,seed phrase,recovery phrase,pass phrase,pass word,pass code,de passe,"
     "mfa seed,totp seed,otp seed,wallet seed,client assertion,code verifier,device code,verification code,mfa code,"
     "sms code,totp code,reset code,login code,community string,access signature,chave api,clave api,"
-    "cle secrete,clave secreta,chave secreta,fi key,security answer,secret answer,recovery key,unseal keys".split(",")
+    "cle secrete,clave secreta,chave secreta,fi key,security answer,secret answer,recovery key,unseal keys,"
+    "card number,credit card,debit card,cc number,cc num,security number".split(",")
 )
 _PLURALS: Final = frozenset("passwords secrets cookies".split())
 # A number or a word about which one it is does not make it another thing.
@@ -67,6 +68,7 @@ _ACTIONS: Final = frozenset("forgot reset change".split())
 _ACTED_ON: Final = frozenset("password passwd passphrase passcode pwd pin auth credentials".split())
 # Secrets that may be numbers.
 _NUMERIC: Final = frozenset("password passwd pwd passphrase passcode pin otp totp cvv cvc secret".split())
+_NUMBERED: Final = frozenset("code number num card ssn cardnumber creditcard ccnumber securitynumber".split())
 _IN_QUERY: Final = frozenset("sig signature key code sid session sas hmac credential".split())
 # Words that hold a secret only where it looks like one: others set them to words and numbers.
 _AMBIGUOUS: Final = frozenset(
@@ -190,18 +192,18 @@ def is_word_for_secret(value: str) -> bool:
 def masks_numbers(name: str) -> bool:
     """Whether even a number under `name` is a secret: a password may be one, a token count is not."""
     words = words_of(name)
-    return not _NUMERIC.isdisjoint(words) or (words[-1:] == ["code"] and is_secret_name(name))
+    return not _NUMERIC.isdisjoint(words) or (not _NUMBERED.isdisjoint(words[-1:]) and is_secret_name(name))
 
 
 def _stems() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What is looked for in a text before anything else: each name has one of these in it; short ones are words."""
     common = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "session", "sessid", "creds")
     # Second words of a pair that are in every other text.
-    everywhere = ("code", "string", "answer")
+    everywhere = ("code", "string", "answer", "number", "num", "card")
     single = _ENDINGS | set(_TAILS) | _AMBIGUOUS | (_IN_QUERY - {"code", "key"})
     found = {word for word in single if word.isascii() and not any(stem in word for stem in common)}
     for left, right in sorted(_PAIRS):
-        if not any(stem in left or stem in right for stem in (*common, *found)):
+        if not any(stem in left or stem in right for stem in (*common, *found) if len(stem) > 4):
             found |= {f"{left}{gap}{right}" for gap in ("", " ", "_", "-")} if right in everywhere else {right}
     return (*common, *sorted(word for word in found if len(word) > 4)), tuple(
         sorted(word for word in found if len(word) <= 4)
