@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -77,7 +79,7 @@ def test_the_file_of_vs_code_with_comments_and_commas() -> None:
     assert made.text == VSCODE.replace('"node"', '"/opt/failwell"').replace(
         '"db.js"', '"wrap", "--", "node",\n        "db.js"'
     )
-    assert adoption.returned(made.text).text == VSCODE
+    assert adoption.returned(made.text, VSCODE).text == VSCODE
 
 
 def test_projects_of_claude_code_and_settings_of_vs_code() -> None:
@@ -90,7 +92,7 @@ def test_projects_of_claude_code_and_settings_of_vs_code() -> None:
     made = adoption.adopted(text, [*RELAY, "-m", "failwell"])
     assert made.changed == ("y", "x")
     assert json.loads(made.text)["mcp"]["servers"]["y"]["args"] == ["-m", "failwell", "wrap", "--", "b", "1"]
-    assert json.loads(adoption.returned(made.text).text) == json.loads(text)
+    assert json.loads(adoption.returned(made.text, text).text) == json.loads(text)
 
 
 @pytest.mark.parametrize("text", [CLAUDE, VSCODE, CLAUDE.replace("\n", "\r\n")])
@@ -248,17 +250,76 @@ def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == f"failwell: there is no file {tmp_path / 'no.json'}\n" * 2
 
 
-def test_what_stays_of_an_earlier_wrapping_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_wrapped_again_goes_back_to_what_it_was_with_what_was_added(tmp_path: Path) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(CLAUDE, "utf-8")
     assert main(["adopt", str(file), "--write"]) == 0
-    more = file.read_text("utf-8").replace('"plain"', '"new": {"command": "y"}, "plain"')
-    file.write_text(more, "utf-8")
+    added = ('"plain"', '"new": {"command": "y"}, "plain"')
+    file.write_text(file.read_text("utf-8").replace(*added), "utf-8")
     assert main(["adopt", str(file), "--write"]) == 0
+    assert main(["adopt", str(file), "--undo", "--write"]) == 0
+    assert file.read_text("utf-8") == CLAUDE.replace(*added)
+    assert [each.name for each in tmp_path.iterdir()] == ["mcp.json"]
+
+
+def test_undo_alone_shows_what_it_would_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(VSCODE, "utf-8")
+    assert main(["adopt", str(file), "--write"]) == 0
+    wrapped = file.read_text("utf-8")
     capsys.readouterr()
     assert main(["adopt", str(file), "--undo"]) == 0
-    assert "mcp.json.before-failwell-1 stays: it is the file as it was before" in capsys.readouterr().err
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["mcp.json", "mcp.json.before-failwell-1"]
+    out, err = capsys.readouterr()
+    assert (out, file.read_text("utf-8")) == (VSCODE, wrapped)
+    assert "add --write" in err
+
+
+def test_options_of_wrap_are_given_to_each_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(CLAUDE, "utf-8")
+    given = ["--events", "sqlite:///e.db", "--reads", "x_*"]
+    assert main(["adopt", str(file), "--write", "--", *given]) == 0
+    args = json.loads(file.read_text("utf-8"))["mcpServers"]["plain"]["args"]
+    assert args[args.index("wrap") :] == ["wrap", *given, "--", "uvx"]
+    assert main(["adopt", str(file), "--undo", "--write"]) == 0
+    assert file.read_text("utf-8") == CLAUDE
+    capsys.readouterr()
+    for wrong in (["--nope"], ["--listen", "127.0.0.1:1"], ["python"], ["--timeout", "x"]):
+        assert main(["adopt", str(file), "--write", "--", *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+        assert file.read_text("utf-8") == CLAUDE
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_no_edit_of_another_writer_is_lost(tmp_path: Path, is_replaced: bool) -> None:
+    file, edits = tmp_path / "mcp.json", 60
+
+    def edit() -> None:
+        for number in range(edits):
+            while True:
+                try:
+                    held = json.loads(file.read_text("utf-8"))
+                    break
+                except ValueError:
+                    continue
+            held[f"edit {number}"] = number
+            target = file.with_name("new") if is_replaced else file
+            target.write_text(json.dumps(held, indent=1), "utf-8")
+            if is_replaced:
+                os.replace(target, file)
+
+    file.write_text(CLAUDE, "utf-8")
+    writer = Thread(target=edit)
+    writer.start()
+    wrote = 0
+    while writer.is_alive() or not wrote:
+        for change in (lambda: adoption.write(file, RELAY), lambda: adoption.undo(file)):
+            with suppress(config.NoServer):
+                wrote += bool(change().changed)
+    writer.join()
+    held = json.loads(file.read_text("utf-8"))
+    assert [name for name in held if name.startswith("edit")] == [f"edit {number}" for number in range(edits)]
+    assert set(held["mcpServers"]) == {"files", "plain", "web"}
 
 
 BY_HAND = json.dumps(
@@ -284,7 +345,7 @@ def test_what_somebody_has_wrapped_by_hand_outlives_adopt_and_undo(tmp_path: Pat
 def test_undo_without_an_adoption_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "mcp.json"
     file.write_text(BY_HAND, "utf-8")
-    assert main(["adopt", str(file), "--undo"]) == 0
+    assert main(["adopt", str(file), "--undo", "--write"]) == 0
     assert file.read_text("utf-8") == BY_HAND
     assert "nothing to undo" in capsys.readouterr().err
 
@@ -308,7 +369,7 @@ def test_a_backup_that_differs_from_what_is_restored_is_kept(
     file.write_text(CLAUDE, "utf-8")
     adoption.write(file, RELAY)
     file.write_text(file.read_text("utf-8").replace('"other": 1', '"other": 2'), "utf-8")
-    assert main(["adopt", str(file), "--undo"]) == 0
+    assert main(["adopt", str(file), "--undo", "--write"]) == 0
     assert backup.read_text("utf-8") == CLAUDE
     assert f"{backup.name} stays" in capsys.readouterr().err
 

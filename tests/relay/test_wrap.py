@@ -354,3 +354,11 @@ def test_a_command_needs_no_dashes_before_it(tmp_path: Path) -> None:
         [*WRAP, sys.executable, PLAIN], input=line, capture_output=True, timeout=60, env=env, check=True
     )
     assert json.loads(run.stdout)["id"] == 1
+
+
+def test_the_options_of_a_command_without_dashes_before_it_are_its_own(tmp_path: Path) -> None:
+    line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"say","arguments":{}}}\n'
+    env = {**os.environ, "LEDGER": str(tmp_path / "ledger")}
+    command = [*WRAP, "--validate", "on", sys.executable, "-X", "dev", PLAIN, "--verbose", "--nope", "--", "--log"]
+    run = subprocess.run(command, input=line, capture_output=True, timeout=60, env=env, check=True)
+    assert json.loads(run.stdout)["id"] == 1

@@ -8,65 +8,71 @@ from pathlib import Path
 
 from failwell.relay import adoption, config
 
-from .io import Commands, Stop
+from .io import Commands, Stop, stop_on
 
 _EPILOG = """\
 examples:
-  failwell adopt .mcp.json                 print the file as it would be
-  failwell adopt .mcp.json --write         change it; the old one is kept beside it
-  failwell adopt .mcp.json --undo          take the wrapping off again
+  failwell adopt .mcp.json                          print the file as it would be
+  failwell adopt .mcp.json --write                  change it; the old one is kept beside it
+  failwell adopt .mcp.json --write -- --reads 'x_*' the same with options of wrap
+  failwell adopt .mcp.json --undo                   print the file without the wrapping
+  failwell adopt .mcp.json --undo --write           take the wrapping off
 """
 
 
 def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "adopt",
+        usage="failwell adopt FILE [--undo] [--write] [-- WRAP-OPTIONS...]",
         help="wrap every server of a client's configuration file",
         description="Reads the files of Claude Code, Claude Desktop, Cursor and VS Code. Comments and order stay.",
         epilog=_EPILOG,
     )
     parser.add_argument("file", metavar="FILE", help=".mcp.json, claude_desktop_config.json, .cursor/mcp.json …")
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("--write", action="store_true", help="change the file, with a backup beside it")
-    which.add_argument("--undo", action="store_true", help="take the wrapping off")
+    parser.add_argument("--write", action="store_true", help="change the file, with a backup beside it")
+    parser.add_argument("--undo", action="store_true", help="take the wrapping off")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
     relay, path = adoption.relay_command(), Path(options.file)
-    try:
+    _check_options(options.after, options.undo)
+    with stop_on(config.NoServer):
         if options.undo:
-            return _undo(path)
-        made = adoption.write(path, relay) if options.write else adoption.adopted(adoption.text_of(path), relay)
-    except config.NoServer as problem:
-        raise Stop(str(problem)) from None
+            made = adoption.undo(path, dry=not options.write)
+        elif options.write:
+            made = adoption.write(path, relay, options.after)
+        else:
+            made = adoption.adopted(adoption.text_of(path), relay, options.after)
     for name, why in made.left:
         _say(f"{name} stays as it is: {why}")
-    if options.write:
-        _say(f"wrapped: {', '.join(made.changed)}; undo with: failwell adopt --undo {options.file}" if made.changed
-             else "nothing to wrap")  # fmt: skip
-        return 0
-    sys.stdout.write(adoption.shown(made.text))
+    if not options.write:
+        sys.stdout.write(adoption.shown(made.text))
+    backup = adoption.backup_of(path)
     if not made.changed:
-        _say("nothing to wrap")
-        return 0
-    _say("this is what --write would write; values of env and headers, and secrets, stay in the file and are not shown")
+        _say(f"nothing to undo by {backup.name}" if options.undo else "nothing to wrap")
+    elif not options.write:
+        _say("add --write to write this; values of env and headers, and secrets, stay in the file and are not shown")
+    elif options.undo:
+        _say(f"unwrapped: {', '.join(made.changed)}")
+        if backup.exists():
+            _say(f"{backup.name} stays, since the file was changed after it was wrapped")
+    else:
+        _say(f"wrapped: {', '.join(made.changed)}; undo with: failwell adopt --undo --write {options.file}")
     return 0
 
 
-def _undo(path: Path) -> int:
-    if not path.exists():
-        raise Stop(f"there is no file {path}")
-    if (backup := adoption.backup_of(path)) is None:
-        _say(f"nothing to undo: without a backup beside it, nothing in {path.name} was wrapped by adopt")
-        return 0
-    back = adoption.undo(path)
-    _say(f"unwrapped: {', '.join(back.changed)}" if back.changed else "nothing was wrapped by adopt")
-    if back.changed and backup.exists():
-        _say(f"{backup.name} stays, since the file was changed after it was wrapped")
-    for older in adoption.older_backups_of(path):
-        _say(f"{older.name} stays: it is the file as it was before it was wrapped an earlier time")
-    return 0
+def _check_options(given: list[str], undo: bool) -> None:
+    """Options of `wrap` are refused here, and not by each server that is started with them."""
+    if not given:
+        return
+    if undo:
+        raise Stop("--undo takes no options of wrap")
+    from . import build_parser
+
+    options = build_parser("wrap").parse_args(["wrap", *given], Namespace(after=[]))
+    if options.name or options.config or options.listen or options.header:
+        raise Stop("after -- stand options of wrap for a command, such as --reads or --events, and nothing else")
 
 
 def _say(line: str) -> None:

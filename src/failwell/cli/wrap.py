@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from argparse import ArgumentTypeError, Namespace
+from argparse import PARSER, Action, ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from failwell.relay import HOLD, Listening, RelayOptions, Wrapping, log_as_json, wrap
 
@@ -21,6 +21,21 @@ examples:
 """
 
 
+class _Words(Action):
+    """From the first word on that is not an option, all words are the server's command; after an address or a name in
+    a file the options are still ours."""
+
+    def __call__(
+        self, parser: ArgumentParser, options: Namespace, words: Any, option_string: str | None = None
+    ) -> None:
+        if options.name:
+            raise Stop(f"{words[0]} is one word too many")
+        options.name = words
+        if "://" in words[0] or options.config is not None:
+            options.name = words[:1]
+            parser.parse_args(words[1:], options)
+
+
 def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "wrap",
@@ -30,61 +45,34 @@ def register(commands: Commands) -> None:
         description="Passes messages between a client and a server, and makes failures something an agent can act on.",
         epilog=_EPILOG,
     )
-    parser.add_argument(
-        "name", nargs="*", metavar="URL", help="where the server is, or its command; with --config its name in the file"
-    )
-    parser.add_argument("--header", action="append", default=[], metavar="H", help="for a URL: 'Name: ${VARIABLE}'")
-    parser.add_argument("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
-    parser.add_argument("--listen", metavar="HOST:PORT", help="take clients over streamable HTTP, not on stdio")
-    parser.add_argument("--token", action="append", default=[], metavar="T", help="ask for it; or FAILWELL_TOKEN")
-    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help="a name of this server")
-    parser.add_argument("--allow-origin", action="append", default=[], metavar="URL", help="a page that may ask")
-    parser.add_argument("--format", metavar="NAME", help="the form of a failure; text by default")
-    parser.add_argument(
-        "--validate", choices=("auto", "on", "off"), default="auto", help="hold arguments against the tool's own schema"
-    )
-    parser.add_argument("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
-    parser.add_argument("--writes", action="append", default=[], metavar="NAME", help="a tool that changes something")
-    parser.add_argument(
-        "--unmarked", choices=("as is", "write"), default="as is", help="what an unknown tool counts as"
-    )
-    parser.add_argument(
-        "--hold", type=_hold, default=HOLD, metavar="TIME", help="how long a write in doubt is not run again; 0: never"
-    )
-    parser.add_argument(
-        "--trust-annotations", choices=("yes", "no"), help="believe what tools say of themselves; yes for a command"
-    )
-    parser.add_argument("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
-    parser.add_argument("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
-    parser.add_argument(
-        "--state",
-        metavar="FILE|URL",
-        help="keep idempotency keys in a file, or in redis://… or postgresql://…, not in memory",
-    )
-    parser.add_argument("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
-    parser.add_argument("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
-    parser.add_argument("--verbose", action="store_true", help="say on stderr what is done")
+    add, many = parser.add_argument, {"action": "append", "default": []}
+    where = "where the server is, or its command; with --config its name in the file"
+    add("name", nargs=PARSER, action=_Words, default=[], metavar="URL", help=where).required = False
+    add("--header", **many, metavar="H", help="for a URL: 'Name: ${VARIABLE}'")
+    add("--config", metavar="FILE", help="take the server from a client's file, such as .mcp.json")
+    add("--listen", metavar="HOST:PORT", help="take clients over streamable HTTP, not on stdio")
+    add("--token", **many, metavar="T", help="ask for it; or FAILWELL_TOKEN")
+    add("--allow-host", **many, metavar="NAME", help="a name of this server")
+    add("--allow-origin", **many, metavar="URL", help="a page that may ask")
+    add("--format", metavar="NAME", help="the form of a failure; text by default")
+    add("--validate", choices=("auto", "on", "off"), default="auto", help="check arguments against the tool's schema")
+    add("--reads", **many, metavar="NAME", help="a tool that only reads: 'get_*'")
+    add("--writes", **many, metavar="NAME", help="a tool that changes something")
+    add("--unmarked", choices=("as is", "write"), default="as is", help="what an unknown tool counts as")
+    add("--hold", type=_hold, default=HOLD, metavar="TIME", help="how long a write in doubt is not run again; 0: never")
+    add("--trust-annotations", choices=("yes", "no"), help="believe what tools say of themselves; yes for a command")
+    add("--timeout", type=_seconds, metavar="TIME", help="the longest silence of a call: 90, 90s, 5m")
+    add("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
+    add("--state", metavar="FILE|URL", help="keep idempotency keys there, not in memory; or redis://…, postgresql://…")
+    add("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
+    add("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
+    add("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
-    _check_use(options)
-    if options.log == "json":
-        log_as_json()
-    wrapping = replace(_wrapping(options), log=options.log)
-    try:
-        return wrap(wrapping) if options.listen is None else _listen(wrapping, options)
-    finally:
-        if wrapping.options.events is not None:
-            wrapping.options.events.close()
-
-
-_OF_LISTENING: Final = ("token", "allow_host", "allow_origin")
-
-
-def _check_use(options: Namespace) -> None:
-    """Refuse what would be of no effect: whoever gave it believes in one."""
-    for name in _OF_LISTENING if options.listen is None else ():
+    # What would be of no effect is refused: whoever gave it believes in one.
+    for name in ("token", "allow_host", "allow_origin") if options.listen is None else ():
         if getattr(options, name):
             raise Stop(f"--{name.replace('_', '-')} is for --listen HOST:PORT, which is not there")
     if options.header and (options.after or len(options.name) > 1):
@@ -92,22 +80,25 @@ def _check_use(options: Namespace) -> None:
     for option, given in (("--reads", options.reads), ("--writes", options.writes)):
         if not all(name for names in given for name in names.split(",")):
             raise Stop(f"{option} names no tool: write {option} 'get_*'")
+    if options.log == "json":
+        log_as_json()
+    wrapping = replace(_wrapping(options), log=options.log)
+    try:
+        if options.listen is None:
+            return wrap(wrapping)
+        from failwell.packages import MissingPackage
+        from failwell.relay import CannotListen
 
-
-def _listen(wrapping: Wrapping, options: Namespace) -> int:
-    from failwell.packages import MissingPackage
-    from failwell.relay import CannotListen
-
-    with stop_on(CannotListen, MissingPackage):
-        return wrap(replace(wrapping, listening=_listening(options, wrapping.options.rules)))
+        with stop_on(CannotListen, MissingPackage):
+            return wrap(replace(wrapping, listening=_listening(options, wrapping.options.rules)))
+    finally:
+        if wrapping.options.events is not None:
+            wrapping.options.events.close()
 
 
 def _wrapping(options: Namespace) -> Wrapping:
     name = options.name[0] if options.name else None
-    command = options.after or options.name
     is_url = options.config is None and name is not None and "://" in name
-    if len(options.name) > 1 and (is_url or options.config is not None):
-        raise Stop(f"{options.name[1]} is one word too many")
     wrapped = _options(options, remote=is_url)
     if options.config is not None:
         if options.after:
@@ -122,10 +113,12 @@ def _wrapping(options: Namespace) -> Wrapping:
                 raise Stop(f"--header is for a server behind an address, and {entry.name} is a command")
             found = config.server(options.config, name, os.environ)
         return Wrapping(found.command, found.env, found.cwd, wrapped, options.verbose)
-    if name is not None and options.after:
-        raise Stop("name either a command after -- or a URL, not both")
     if name is not None and is_url:
+        if options.after:
+            raise Stop("name either a command after -- or a URL, not both")
         return _remote(name, {}, options)
+    # Behind a word of the command `--` is one of its own.
+    command = [*options.name, "--", *options.after] if options.name and options.after else options.name or options.after
     if not command:
         raise Stop("name the command of a server after --, or its URL, as in: failwell wrap -- npx -y some-server")
     if not command[0].strip():
@@ -173,21 +166,23 @@ def _reload(held: Any, path: str | None) -> str | None:
 
 def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
     from failwell.idempotency import StoreUnusable, open_store
-    from failwell.relay import log_call
+    from failwell.relay import log_call, rules
 
-    with stop_on(StoreUnusable, ImportError):
+    with stop_on(StoreUnusable, ImportError, rules.BadRules):
         keys = open_store(given.state, namespace="relay", cached=True)
+        known = None if given.rules is None else rules.load(given.rules)
+    reads, writes = (tuple(",".join(names).split(",")) if names else () for names in (given.reads, given.writes))
     return RelayOptions(
         format=check_format(given.format) or "text",
         validate=given.validate,
-        reads=_names(given.reads),
-        writes=_names(given.writes),
+        reads=reads,
+        writes=writes,
         unmarked=given.unmarked,
         hold=given.hold,
         # Whoever starts a server has chosen it; what a stranger says of its tools proves nothing.
         trusted=given.trust_annotations == "yes" or (given.trust_annotations is None and not remote),
         timeout=given.timeout,
-        rules=_rules(given.rules),
+        rules=known,
         keys=keys,
         hooks=(log_call,) if given.log == "json" else (),
         events=None if given.events is None else open_events(given.events),
@@ -206,16 +201,3 @@ def _seconds(text: str) -> float:
 
 def _hold(text: str) -> float:
     return 0.0 if text == "0" else _seconds(text)
-
-
-def _names(given: list[str]) -> tuple[str, ...]:
-    return tuple(name for names in given for name in names.split(",") if name)
-
-
-def _rules(path: str | None) -> Any:
-    if path is None:
-        return None
-    from failwell.relay import rules
-
-    with stop_on(rules.BadRules):
-        return rules.load(path)

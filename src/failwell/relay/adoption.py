@@ -6,10 +6,10 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from glob import escape
-from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +20,8 @@ BACKUP: Final = ".before-failwell"
 """What the name of the backup ends with."""
 _WRAP: Final = "wrap"
 _HIDDEN: Final = ("env", "headers")
+_TRIES: Final = 20
+_MOMENT: Final = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +62,13 @@ def _start(command: Sequence[str]) -> int | None:
     return place if place < len(command) else None
 
 
-def _is_bare(entry: Entry) -> bool:
-    """Whether it is one that is wrapped by us: on stdio, and not wrapped already."""
-    return entry.is_stdio and _start(entry.command) is None
-
-
-def _is_ours(command: Sequence[str]) -> bool:
-    """Whether a command is wrapped as we do it: by a path, and with no option. All else was written by somebody."""
-    return Path(command[0]).is_absolute() and list(command)[: _start(command)][-2:] == [_WRAP, "--"]
-
-
 def unwrapped_command(command: Sequence[str]) -> list[str]:
     """The command of the server itself, whether it is wrapped or not."""
     return list(command)[_start(command) or 0 :]
 
 
-def adopted(text: str, relay: Sequence[str]) -> Adoption:
-    """The text with each stdio server wrapped; doing it twice changes nothing."""
-    return _adopted(text, lambda entry: relay)
-
-
-def _adopted(text: str, relay_of: Callable[[Entry], Sequence[str]]) -> Adoption:
+def adopted(text: str, relay: Sequence[str], options: Sequence[str] = ()) -> Adoption:
+    """The text with each stdio server wrapped, with these options of `wrap`; doing it twice changes nothing."""
     changes: list[tuple[int, int, str]] = []
     changed: list[str] = []
     left: list[tuple[str, str]] = []
@@ -92,15 +80,14 @@ def _adopted(text: str, relay_of: Callable[[Entry], Sequence[str]]) -> Adoption:
         elif _start(entry.command) is not None:
             left.append((entry.name, "it is wrapped already"))
         else:
-            changes += _wrapping(text, entry, relay_of(entry))
+            changes += _wrapping(text, entry, [*relay, _WRAP, *options, "--"])
             changed.append(entry.name)
     return Adoption(_replaced(text, changes), tuple(changed), tuple(left))
 
 
 def _wrapping(text: str, entry: Entry, relay: Sequence[str]) -> list[tuple[int, int, str]]:
     command = entry.node["command"]
-    front = [*relay[1:], _WRAP, "--"]
-    first = ", ".join([*map(json.dumps, front), text[command.start : command.end]])
+    first = ", ".join([*map(json.dumps, relay[1:]), text[command.start : command.end]])
     mine = (command.start, command.end, json.dumps(relay[0]))
     arguments = entry.node.get("args")
     if arguments is None:
@@ -124,31 +111,29 @@ def _indent(text: str, node: Node) -> str:
     return ("\r\n" if "\r\n" in text else "\n") + blank
 
 
-def returned(text: str, old: str | None = None) -> Adoption:
+def returned(text: str, old: str) -> Adoption:
     """The text with the wrapping taken off that `adopted` put there; all else stays, and so does what somebody has
-    wrapped by hand. `old` is the text before it was wrapped; without it, only what looks like our own is taken off."""
-    before = None if old is None else {entry.place: entry for entry in entries(read(old))}
+    wrapped by hand. `old` is the text before it was wrapped: it tells which is which, and how the rest was written."""
+    before = {entry.place: entry for entry in entries(read(old)) if entry.is_stdio and _start(entry.command) is None}
     changes: list[tuple[int, int, str]] = []
     changed: list[str] = []
     for entry in entries(read(text)):
         start = _start(entry.command) if entry.is_stdio else None
-        was = None if before is None else before.get(entry.place)
-        if start is None or not (_is_ours(entry.command) if before is None else was is not None and _is_bare(was)):
+        was = before.get(entry.place)
+        if start is None or was is None:
             continue
-        is_listed = was is None or was.node.get("args") is not None
-        command, items = entry.node["command"], entry.node["args"].items
-        # The command itself is no argument.
-        inner = items[start - 1]
-        is_added = not is_listed and start == len(items) and 0 <= text.find('"args"', command.end) < items[0].start
-        if is_added:
-            # The list came with the wrapping, right after the command.
-            changes.append((command.start, entry.node["args"].end, text[inner.start : inner.end]))
-            changed.append(entry.name)
-            continue
-        changes.append((command.start, command.end, text[inner.start : inner.end]))
-        after = items[start].start if start < len(items) else entry.node["args"].end - 1
-        changes.append((items[0].start, after, ""))
         changed.append(entry.name)
+        command, words, listed = entry.node["command"], entry.node["args"], was.node.get("args")
+        # The command itself is no argument.
+        inner, rest = words.items[start - 1], words.items[start:]
+        changes.append((command.start, command.end, text[inner.start : inner.end]))
+        if listed is None and not rest and text[command.end : words.start].count(",") == 1:
+            # The list came with the wrapping, right after the command.
+            changes.append((command.end, words.end, ""))
+        elif listed is not None and [item.value for item in rest] == listed.value:
+            changes.append((words.start, words.end, old[listed.start : listed.end]))
+        else:
+            changes.append((words.items[0].start, rest[0].start if rest else words.end - 1, ""))
     return Adoption(_replaced(text, changes), tuple(changed), ())
 
 
@@ -196,76 +181,88 @@ def text_of(path: Path) -> str:
     return parsed(path)[0]
 
 
-def write(path: Path, relay: Sequence[str]) -> Adoption:
+def write(path: Path, relay: Sequence[str], options: Sequence[str] = ()) -> Adoption:
     """Wrap the servers of a file, with a backup beside it; it raises `NoServer`."""
     path = path.resolve()
-    text = text_of(path)
-    adoption = adopted(text, relay)
-    if not adoption.changed:
-        return adoption
-    backup, old = _backup(path), _old(path)
-    before = Adoption(text, (), ()) if old is None else _restored(text, old)
-    if not before.changed and backup.exists():
-        raise NoServer(f"{backup.name} is there already, beside {path.name}: move it away first")
-    _check_writable(path)
-    if before.text != old:
-        if backup.exists():
-            # The file was changed since, and what it was before is not to be had from anywhere else.
-            backup.rename(_free(backup))
-        # What `undo` gives back, and by which it knows what was wrapped here.
-        _put(backup, before.text, path)
-    _put(path, adoption.text, path)
-    return adoption
+    backup = backup_of(path)
+    with _locked(path):
+        old = _old(backup)
+
+        def wrapped(text: str) -> Adoption:
+            made = adopted(text, relay, options)
+            if made.changed:
+                if old is None and backup.exists():
+                    raise NoServer(f"{backup.name} is there already, beside {path.name}: move it away first")
+                _check_writable(path)
+                # What `undo` gives back, and by which it knows what was wrapped here.
+                _put(backup, text if old is None else returned(text, old).text, path)
+            return made
+
+        return _changed(path, wrapped)
 
 
-def undo(path: Path) -> Adoption:
+def undo(path: Path, *, dry: bool = False) -> Adoption:
     """Take the wrapping off that `write` put there: byte for byte the old file if nobody changed it since."""
-    path = path.resolve()
-    text = text_of(path)
-    old = _old(path)
+    backup = backup_of(path)
+    old = _old(backup)
     if old is None:
-        return Adoption(text, (), ())
-    back = _restored(text, old)
-    if back.text != text:
-        _check_writable(path)
-        _put(path, back.text, path)
-    if back.text == old and back.changed:
-        _backup(path).unlink(missing_ok=True)
+        return Adoption(text_of(path), (), ())
+    if dry:
+        return returned(text_of(path), old)
+    with _locked(path):
+        back = _changed(path, lambda text: returned(text, old))
+        if back.text == old and back.changed:
+            backup.unlink(missing_ok=True)
     return back
 
 
-def backup_of(path: Path) -> Path | None:
-    """Where the file before it was wrapped is kept, if it is."""
-    backup = _backup(path.resolve())
-    return backup if backup.exists() else None
+def backup_of(path: Path) -> Path:
+    """Where the file before it was wrapped is kept."""
+    path = path.resolve()
+    return path.with_name(path.name + BACKUP)
 
 
-def older_backups_of(path: Path) -> list[Path]:
-    """What the file was before it was wrapped, changed, and wrapped again."""
-    backup = _backup(path.resolve())
-    found = backup.parent.glob(f"{escape(backup.name)}-*")
-    return sorted(each for each in found if each.name.removeprefix(f"{backup.name}-").isdecimal())
-
-
-def _old(path: Path) -> str | None:
+def _old(backup: Path) -> str | None:
     """The text before it was wrapped, if that is what the backup holds."""
     try:
-        return text_of(_backup(path))
+        return text_of(backup)
     except NoServer:
         return None
 
 
-def _restored(text: str, old: str) -> Adoption:
-    """The text before it was wrapped: the old one where that was wrapped and nothing else, by this program, wherever it
-    was then."""
-    back = returned(text, old)
-    now = {entry.place: entry for entry in entries(read(text)) if entry.is_stdio and _WRAP in entry.command}
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One of us at a time: the lock is on the folder, so that nothing is left of it."""
+    folder = os.open(path.resolve().parent, os.O_RDONLY)
+    try:
+        with suppress(ImportError):
+            import fcntl
 
-    def then(entry: Entry) -> Sequence[str]:
-        command = now[entry.place].command if entry.place in now else [""]
-        return command[: command.index(_WRAP)] if _WRAP in command else command
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
-    return Adoption(old, back.changed, ()) if _adopted(old, then).text == text else back
+
+def _changed(path: Path, change: Callable[[str], Adoption]) -> Adoption:
+    """Change a file that others may write at the same time: what they have written is changed, never lost."""
+    path = path.resolve()
+    for left in reversed(range(_TRIES)):
+        try:
+            text = text_of(path)
+        except NoServer:
+            # It may be written at this moment.
+            if not left or not path.is_file():
+                raise
+            time.sleep(_MOMENT)
+            continue
+        made = change(text)
+        if made.text == text:
+            return made
+        _check_writable(path)
+        if _put(path, made.text, path, instead_of=text):
+            return made
+    raise NoServer(f"{path} is changed by somebody else all the time: nothing was written")
 
 
 def _check_writable(path: Path) -> None:
@@ -274,31 +271,52 @@ def _check_writable(path: Path) -> None:
         raise NoServer(f"cannot write {path}: it is read-only")
 
 
-def _free(backup: Path) -> Path:
-    return next(each for n in count(1) if not (each := backup.with_name(f"{backup.name}-{n}")).exists())
-
-
-def _backup(path: Path) -> Path:
-    return path.with_name(path.name + BACKUP)
-
-
-def _put(path: Path, text: str, like: Path) -> None:
-    """Write a file in one step, with the mode of another one."""
+def _put(path: Path, text: str, like: Path, *, instead_of: str | None = None) -> bool:
+    """Write a file in one step, with the mode of another one; whether it still held what it is put in place of."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8"))
-        Path(name).chmod(like.stat().st_mode & 0o7777)
-        os.replace(name, path)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(text.encode("utf-8"))
+            Path(name).chmod(like.stat().st_mode & 0o7777)
+            if instead_of is None:
+                os.replace(name, path)
+                return True
+            wanted = instead_of.encode("utf-8")
+            if path.read_bytes() != wanted:
+                return False
+            if not _exchange(name, path):
+                os.replace(name, path)
+                return True
+            if Path(name).read_bytes() == wanted:
+                return True
+            # Somebody wrote it in between: theirs goes back, or what was written since.
+            _exchange(name, path)
+            if Path(name).read_bytes() != text.encode("utf-8"):
+                _exchange(name, path)
+            return False
+        finally:
+            Path(name).unlink(missing_ok=True)
     except OSError as problem:
         raise NoServer(f"cannot write {path}: {problem.strerror or problem}") from None
+
+
+def _exchange(one: str, other: Path) -> bool:
+    """Two files change places, so that nothing is lost that stands in either; False where the system cannot."""
+    try:
+        import ctypes
+
+        here, exchange = -100, 2
+        call = ctypes.CDLL(None).renameat2
+        return bool(call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+    except (ImportError, AttributeError, OSError):
+        return False
 
 
 __all__ = [
     "Adoption",
     "adopted",
     "backup_of",
-    "older_backups_of",
     "relay_command",
     "returned",
     "shown",
