@@ -13,18 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playbook import TOOLS, Table, frame, result
 
-from failwell.formats import META_KEY, keys
+from failwell.formats import META_KEY
 from failwell.relay import Death, Quit
 
 
 def error_of(told: dict[str, Any]) -> dict[str, Any]:
     error: dict[str, Any] = told["result"]["_meta"][META_KEY]
     return error
-
-
-def anew(answer: dict[str, Any]) -> dict[str, Any]:
-    """The same answer, with the mark of the first one of a new server."""
-    return {**answer, "result": {**answer["result"], "_meta": {keys.RESTARTED: True}}}
 
 
 @pytest.mark.parametrize("modern", [False, True])
@@ -70,7 +65,7 @@ def test_a_write_of_which_no_byte_was_written_is_made_by_the_next_server() -> No
         {"name": "pay_invoice", "arguments": {"invoice_id": "inv_1"}},
     )
     table.server(result(again["id"], "paid"))
-    assert table.told() == [anew(result(5, "paid"))]
+    assert table.told() == [result(5, "paid")]
 
 
 def test_a_read_is_made_again_and_its_answer_has_a_mark() -> None:
@@ -83,7 +78,7 @@ def test_a_read_is_made_again_and_its_answer_has_a_mark() -> None:
     (again,) = table.heard()
     assert again["id"] != 5
     table.server(frame(result(again["id"], "paid — «ok»")))
-    assert table.told() == [anew(result(5, "paid — «ok»"))]
+    assert table.told() == [result(5, "paid — «ok»")]
 
 
 @given(st.lists(st.sampled_from(["pay_invoice", "get_invoice"]), min_size=1, max_size=6), st.data())
@@ -179,19 +174,6 @@ def test_other_tools_of_a_new_server_are_announced() -> None:
     assert table.told() == [{"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}]
 
 
-def test_the_first_failure_of_a_new_server_says_that_it_is_new() -> None:
-    table = Table()
-    table.died()
-    table.passes(0)
-    table.revive()
-    for id in (1, 2):
-        table.call(id, "get_invoice", {"invoice_id": f"i{id}"})
-        table.server(result(id, "Not logged in", is_error=True))
-    told = table.told()
-    assert [keys.RESTARTED in each["result"]["_meta"] for each in told] == [True, False]
-    assert {each["result"]["content"][0]["text"] for each in told} == {"Not logged in"}
-
-
 @pytest.mark.parametrize(
     ("recent", "told"), [("", "exit code 3;"), ("bye\n", "exit code 3: bye;"), (None, "exit code 3: boot;")]
 )
@@ -209,35 +191,15 @@ def test_one_second_is_one() -> None:
     assert "said nothing for 1 second, and" in table.told()[0]["result"]["content"][0]["text"]
 
 
-def test_the_first_success_of_a_new_server_says_that_it_is_new_and_no_other() -> None:
+def test_a_success_of_a_new_server_is_the_bytes_that_came() -> None:
     table = Table()
     table.died()
     table.passes(0)
     table.revive()
-    sent = [
-        frame(result(1, "x" * 200_000)),
-        b'{"result": {"content":[ {"type":"text","text":"\\u00e9"} ],  "n":1.50,"n":1e5},"jsonrpc":"2.0","id":2}\n',
-        frame(result(3, "paid")),
-    ]
-    for id, answer in enumerate(sent, 1):
-        table.call(id, "get_invoice", {"invoice_id": "i"})
-        table.server(answer)
-    mark = f',"_meta":{{"{keys.RESTARTED}":true}}'
-    # A large one is not looked at, and what the server sent stays as the bytes that came.
-    assert table.frames == [sent[0], sent[1].replace(b"1e5", b"1e5" + mark.encode()), sent[2]]
-
-
-@pytest.mark.parametrize("meta", [{}, {"a": 1}])
-def test_the_servers_own_meta_stays_beside_it(meta: dict[str, Any]) -> None:
-    table = Table()
-    table.died()
-    table.passes(0)
-    table.revive()
-    table.call(1, "get_invoice", {"invoice_id": "i"})
-    answer = result(1, "paid")
-    answer["result"]["_meta"] = meta
-    table.server(answer)
-    assert table.told()[0]["result"]["_meta"] == {**meta, keys.RESTARTED: True}
+    table.call(2, "get_invoice", {"invoice_id": "i"})
+    sent = b'{"result": {"content":[ {"type":"text","text":"\\u00e9"} ],  "n":1.50,"n":1e5},"jsonrpc":"2.0","id":2}\n'
+    table.server(sent)
+    assert table.frames == [sent]
 
 
 def test_a_server_that_the_relay_had_to_end_is_not_said_to_have_been_killed_by_somebody() -> None:

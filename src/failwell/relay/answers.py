@@ -23,7 +23,6 @@ from failwell.readers import without_frames
 from failwell.recovery import Ending, is_in_words
 from failwell.redact import DEFAULT, masked
 
-from . import jsonc
 from .messages import member, read_frame, written
 from .stack_traces import traceless, without_traces
 
@@ -256,22 +255,3 @@ def trimmed(value: Any) -> Any:
 
 
 _OPAQUE: Final = ("data", "blob")
-
-
-def with_mark(frame: bytes) -> bytes:
-    """A success of a server that was started anew: the bytes that came, and a mark in `_meta` for programs."""
-    try:
-        text = frame.decode()
-        result = jsonc.read(text).get("result")
-    except (UnicodeDecodeError, jsonc.NotJson):
-        return frame
-    if result is None or not isinstance(result.value, dict):
-        return frame
-    mark, meta = f'"{keys.RESTARTED}":true', result.get("_meta")
-    if meta is None:
-        place, more = result.end - 1, f'{"," if result.members else ""}"_meta":{{{mark}}}'
-    elif isinstance(meta.value, dict):
-        place, more = meta.end - 1, f",{mark}" if meta.members else mark
-    else:
-        return frame
-    return (text[:place] + more + text[place:]).encode()

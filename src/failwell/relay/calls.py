@@ -150,7 +150,7 @@ class Calls:
             else:
                 request.run.worked(self._core.listing.tools)
                 self._core.has_worked = True
-            self._core.answer(request, self._told_anew(request.for_client(frame, message)))
+            self._core.answer(request, request.for_client(frame, message))
             self.keyed.keep_answer(request, frame, is_undone=is_asking)
             self.ended(request, None)
             return
@@ -216,14 +216,6 @@ class Calls:
         assert request.run is not None
         request.last, request.said = None, None
         self.end(request, request.run.refused(failures.unreadable(request.tool)), None)
-
-    def _told_anew(self, frame: bytes) -> bytes:
-        """The first success of a server that was started anew, with a mark in `_meta`; all others as they are."""
-        # Of a large answer every sign would have to be looked at: the next one says it.
-        if not self._core.is_anew or len(frame) > answers.LARGE:
-            return frame
-        self._core.is_anew = False
-        return answers.with_mark(frame)
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so and it can do no harm, and told otherwise."""
@@ -364,9 +356,6 @@ class Calls:
                 original=frame,
                 said=request.said,
             )
-            if frame is not None and core.is_anew:
-                core.is_anew = False
-                result["_meta"][keys.RESTARTED] = True
             if request.is_redacted and answers.ORIGINAL in result.get("_meta", {}):
                 result["_meta"][answers.ORIGINAL]["redacted"] = True
             core.answer(request, answers.answer(request.id, result))

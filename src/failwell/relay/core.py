@@ -83,8 +83,6 @@ class RelayCore:
         self.has_answered = False
         self.has_worked = False
         """Whether this server has done anything that it was asked to."""
-        self.is_anew = False
-        """Whether this server was started anew, and no answer has said so yet."""
         self.is_ending = False
         self.starts_at: float | None = None
         """When a server that ends again and again is started once more."""

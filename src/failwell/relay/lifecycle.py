@@ -56,10 +56,9 @@ class Lifecycle:
 
     def started(self) -> None:
         """The server's process runs."""
-        self._core.is_anew = self._core.life is not None
-        self._core.life = object()
-        if self._core.is_anew:
+        if self._core.life is not None:
             self._core.calls.renewed()
+        self._core.life = object()
         session = self._core.session
         if session.greeting is None or session.welcome is None:
             self._is_up()
