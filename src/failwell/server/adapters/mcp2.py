@@ -21,7 +21,7 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata, func_meta
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, PaginatedRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from failwell.model import ToolError, frames
 from failwell.observe import UNKNOWN
@@ -128,9 +128,12 @@ def install_on(
         token = middleware_frame.set(frame)
         try:
             result = await call_next(ctx)
-            if ctx.method == "initialize" and isinstance(result, dict):
-                # The SDK takes the extension out for that era.
-                capabilities = result.setdefault("capabilities", {})
+            if ctx.method == "initialize":
+                # The SDK takes the extension out for that era. FastMCP gives the object, the SDK its JSON.
+                greeting: Any = result
+                if isinstance(result, BaseModel):
+                    greeting = result = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+                capabilities = greeting.setdefault("capabilities", {})
                 for place in ("experimental", "extensions"):
                     capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
             return result
