@@ -278,7 +278,7 @@ def test_an_answer_that_could_not_be_kept_is_given_but_not_twice() -> None:
 def test_nothing_of_the_arguments_or_the_key_is_kept(store_at: Any, tmp_path: Path) -> None:
     shop = Shop(store_at(tmp_path / "keys.db"))
     run(shop.call("my-own-key", amount=987_654_321))
-    store = shop.boundary.once.store  # type: ignore[union-attr]
+    store = shop.boundary.idempotency.store  # type: ignore[union-attr]
     if isinstance(store, KeysOnDisk):
         store.close()
         kept = (tmp_path / "keys.db").read_bytes().decode("latin-1")
@@ -346,7 +346,7 @@ def test_watchers_are_told_of_replays_as_of_calls() -> None:
         *[(True, None)] * 2,
         *[(False, "TIMEOUT")] * 2,
     ]
-    counted = shop.boundary.stats.read()["pay"]
+    counted = shop.boundary.observer.stats.read()["pay"]
     assert (counted.calls, counted.failures) == (4, 2)
     assert events[2].correlation_id == events[3].correlation_id
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 
 from failwell.redact import DEFAULT
-from failwell.server.logs import mask_framework_logs
+from failwell.server.observer import mask_framework_logs
 from failwell.server.served_call import ServedCall, current
 
 LINE = "Failed to validate request: input_value={'user': 'ann', 'password': 'hunter2xYz'}"
@@ -49,7 +50,7 @@ def test_a_crash_that_fastmcp_writes_is_masked_by_whatever_name_its_logger_has(
 def test_how_a_tool_failed_is_told_once(is_answered: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Of a call that Failwell answers, its own line tells it: FastMCP's would be a traceback in forty columns."""
     mask_framework_logs(DEFAULT)
-    token = current.set(ServedCall("pay", {}, None) if is_answered else None)
+    token = current.set(ServedCall("pay", {}, SimpleNamespace(protocol_version="2026-07-28")) if is_answered else None)
     try:
         raise ValueError("no")
     except ValueError:

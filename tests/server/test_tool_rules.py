@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -973,7 +974,7 @@ def test_a_deprecated_tool_works_and_leaves_a_remark() -> None:
     async def later() -> str:
         return "ran"
 
-    call = ServedCall("search", {}, None)
+    call = ServedCall("search", {}, SimpleNamespace(protocol_version="2026-07-28"))
     token = current.set(call)
     try:
         assert search("tea") == "tea"
@@ -1012,7 +1013,7 @@ def test_a_deprecated_tool_works_and_leaves_a_remark() -> None:
 
 def test_remarks_of_two_calls_are_not_the_same_object() -> None:
     rule = deprecated("Old.")
-    call = ServedCall("search", {}, None)
+    call = ServedCall("search", {}, SimpleNamespace(protocol_version="2026-07-28"))
     token = current.set(call)
     try:
         rule.admit({})

@@ -97,11 +97,11 @@ def install(server: S, **options: Unpack[Given]) -> S:
     name, _, function = adapter.partition(".")
     install_on = getattr(bring(f".adapters.{name}", __name__, kind.extra), function or "install")
     from .boundary import Boundary
-    from .logs import mask_framework_logs
+    from .observer import mask_framework_logs
 
     boundary = Boundary(chosen)
     install_on(server, boundary)
-    boundary.watchers.server = named if isinstance(named := getattr(server, "name", None), str) else None
+    boundary.observer.server = named if isinstance(named := getattr(server, "name", None), str) else None
     mask_framework_logs(chosen.guard)
     for each in _layers(server):
         setattr(each, _MARK, boundary)
@@ -113,7 +113,7 @@ def stats(server: object) -> dict[str, ToolStats]:
     boundary = installed_on(server)
     if boundary is None:
         raise RuntimeError("Failwell is not installed on this server; call failwell.server.install(server) first.")
-    return boundary.stats.read()
+    return boundary.observer.stats.read()
 
 
 def installed_on(server: object) -> Boundary | None:

@@ -1,6 +1,6 @@
 """Where a call is run and an exception becomes its answer, whichever framework runs the tool.
 
-A failure passes these steps, each once: read (with its effect), advise, hold, ask, redact and log, observe, render.
+A failure passes these steps, each once: read (with its effect), advise, hold, ask, redact, observe, render.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from datetime import UTC, datetime
 from functools import partial
 from operator import is_
 from typing import Any, ClassVar, Final
@@ -30,44 +29,31 @@ from failwell.model import (
     is_same_tool,
     marks,
 )
-from failwell.observe import UNKNOWN, CallEvent, Stats, count_failure, log_failure, mark_failure
+from failwell.observe import UNKNOWN, log_failure
 from failwell.readers import Checks, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
-from .declared_failures import declared_of
 from .exception_reader import Reader, with_correlation_id
 from .holding import Holds, confirm
 from .idempotent_calls import IdempotentCalls, key_of
-from .options import PROTOCOL_NUMBERS, Options
-from .questions import Answers, ask, can_ask, missing_arguments_question, read_answers
+from .observer import Observer
+from .options import PROTOCOL_NUMBERS, Envelope, Options
+from .questions import Answers, ask, missing_arguments_question, read_answers
 from .renderer import Renderer, without_secrets
-from .replies import (
-    IGNORED,
-    add_remarks,
-    envelope_in,
-    is_writable,
-    redact_result,
-    replace_surrogates,
-    truncate_result,
-    wrap_in_envelope,
-)
+from .replies import dress_result, is_writable, read_envelope, redact_result, replace_surrogates
 from .served_call import (
     URL_ELICITATION,
     FailedCall,
     ServedCall,
     ToolInfo,
     current,
-    gate_of,
-    marks_of,
-    record_exception,
+    frame_of,
     record_failed_run,
     record_returned_error,
     reraise_control_flow,
     stated_failure,
-    to_listed,
 )
-from .watchers import Watchers
 from .wrong_requests import WrongRequests
 
 log = logging.getLogger("failwell.server")
@@ -119,21 +105,22 @@ class Boundary:
         self.reader = Reader(options)
         self.renderer = Renderer(options)
         self.idempotency = IdempotentCalls.of(options.idempotency)
-        self.stats = Stats()
+        self.observer = Observer(options)
         self.wrong = WrongRequests(options)
         self.list_tools: Callable[[], Awaitable[list[ToolInfo]]] | None = None
         """How to list the tools of the server; set by its adapter."""
-        self.watchers = Watchers(options)
         self.holds = Holds(options.hold, options.idempotency)
         self._listing: tuple[list[ToolInfo], list[dict[str, Any]]] = ([], [])
         self._checks = Checks(reads=tuple(options.reads))
         self._has_begun = False
-        self._dresses = self.renderer.envelope is not None or self.renderer.max_output is not None
+        self._dresses = isinstance(options.format, Envelope) or options.wire.get("max_output") is not None
         self._logger = options.logger or log
+
+    # The call.
 
     def handle(self, call: ServedCall, framework: FrameworkCall) -> Coroutine[Any, Any, Any]:
         """Answer a call: run it, ask the user where it needs an answer, and make what is left of a failure a result."""
-        if self.renderer.envelope is not None and call.wanted() in (None, self.renderer.form):
+        if isinstance(self.options.format, Envelope) and call.wanted_format()[0] in (None, self.options.form):
             call.enveloped = True
         if self._has_begun and self.idempotency is None:
             # Mostly there is nothing else to see to, and nothing to pass through whenever the tool waits.
@@ -143,7 +130,7 @@ class Boundary:
     async def _handle_once(self, call: ServedCall, framework: FrameworkCall) -> Any:
         if not self._has_begun:
             self._has_begun = True
-            self.reader.effects.tell_unmarked(self._logger, await self._tools())
+            self.reader.effects.log_unmarked(self._logger, await self._tools())
         if self.idempotency is not None and (key := key_of(call)) is not None:
             tool = await framework.facts()
             if self.reader.effects.nature(tool) is not Nature.READ:
@@ -152,7 +139,9 @@ class Boundary:
         return await self._handle(call, framework)
 
     async def _handle(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        token, marked = current.set(call), marks.set(made := marks_of(call.request))
+        frame = frame_of(call.request)
+        made = frame.marks
+        token, marked = current.set(call), marks.set(made)
         made.is_over = False
         try:
             sent = call.arguments
@@ -164,7 +153,7 @@ class Boundary:
                     declined = self.reader.failed(before, await framework.facts(), before, sent)
                     return framework.from_sdk(self._answer(call, declined))
                 answers = before
-            if self.holds and (stopped := await self._held(call, framework)) is not None:
+            if self.holds and (stopped := await self._stop_held(call, framework)) is not None:
                 return stopped
             began = time.monotonic()
             while True:
@@ -182,189 +171,117 @@ class Boundary:
                 else:
                     # Out here, where nothing that goes wrong could be taken for a failure of the tool.
                     if call.enveloped and isinstance(whole := framework.to_sdk(result), CallToolResult):
-                        own, whole = envelope_in(call, whole)
+                        own, whole = read_envelope(call, whole)
                         if own is not None:
                             call.enveloped = False
                             result = framework.from_sdk(changed(whole, is_error=not own["success"]))
                     if getattr(result, framework.flag, False) is True:
-                        return await self._returned(call, result, framework)
-                    return await self._succeeded(call, result, framework, made, began)
+                        return await self._answer_returned(call, result, framework)
+                    return await self._succeed(call, result, framework, made, began)
+                # Read, with the effect of all runs.
                 try:
                     failed = self._in_all(await framework.read(raised))
                     if not isinstance(failed.outcome, NeedsInput):
                         made.runs += (failed.outcome.effect,)
                 except BaseException:
                     record_failed_run(call.tool)
-                    self._observe(call, ToolInfo(call.tool), None)
+                    self.observer.ended(call, ToolInfo(call.tool), None)
                     raise
                 failed = await self._advise(call, failed)
-                outcome = await self._asked(call, failed, answers)
+                outcome = await self._ask(call, failed, answers)
                 if isinstance(outcome, InputRequiredResult):
-                    self._observe(call, failed.tool, None, asked=True)
+                    self.observer.ended(call, failed.tool, None, asked=True)
                     return framework.from_sdk(outcome)
                 if not isinstance(outcome, Answers):
                     return framework.from_sdk(self._answer(call, failed._replace(outcome=outcome)))
                 answers = outcome
         except BaseException as exc:
-            record_exception(call.request, exc)
+            frame.raised = exc
             raise
         finally:
             made.is_over = True
             marks.reset(marked)
             current.reset(token)
 
-    async def _succeeded(
-        self, call: ServedCall, result: Any, framework: FrameworkCall, made: Marks, began: float
-    ) -> Any:
+    async def _stop_held(self, call: ServedCall, framework: FrameworkCall) -> Any:
+        """The answer to a call that is not run, since the same call before may have been done; None if it is run."""
+        held = await self.holds.find(call)
+        if held is None:
+            return None
+        if held.verify is None:
+            held = held._replace(verify=await self._verify_call(call))
+        confirmed = await confirm(call, held)
+        if isinstance(confirmed, InputRequiredResult):
+            self.observer.ended(call, ToolInfo(call.tool), None, asked=True)
+            return framework.from_sdk(confirmed)
+        if confirmed:
+            await self.holds.release(call)
+            return None
+        error = held.answer()
+        failed = self.reader.failed(error, await framework.facts(), error, call.arguments)
+        return framework.from_sdk(self._answer(call, failed, prevented=True))
+
+    async def _succeed(self, call: ServedCall, result: Any, framework: FrameworkCall, made: Marks, began: float) -> Any:
         made.has_run = True
         if self.holds and self.holds.of(call, make=False):
             reads = self.reader.effects.traits(await framework.facts()).reads
             await self.holds.succeeded(call, began, reads=reads)
-        self.stats.add(call.counted, call.seconds)
-        if self.watchers.are_there:
-            self._emit(call, None, ok=True)
+        self.observer.succeeded(call)
         if self._dresses or call.remarks or call.ignored or call.ungated or not is_writable(result):
-            return await self._dressed(call, result, framework)
+            return await dress_result(call, result, framework, self.options)
         return result
 
-    async def _dressed(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """A success in the server's envelope, not too long, and with what there is to say beside it."""
-        options, envelope = self.options, self.renderer.envelope
-        try:
-            whole = framework.to_sdk(result)
-            if not isinstance(whole, CallToolResult):
-                return result
-            if not is_writable(whole):
-                log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
-                whole = replace_surrogates(whole)
-            tool = await framework.facts()
-            if (
-                call.ungated
-                and not call.enveloped
-                and (gate := gate_of(tool.schema, call.arguments, is_own=self.renderer.is_gated)) is not None
-            ):
-                whole = changed(whole, content=call.ungated[gate])
-            if (most := self.renderer.max_output) is not None:
-                whole = truncate_result(call, whole, most, tool.schema, tool.structured)
-            if envelope is not None and call.enveloped:
-                whole = wrap_in_envelope(call, whole, envelope, tool.output)
-            if call.ignored:
-                # Whoever sends a secret by mistake sends it under any name.
-                held = options.guard(ToolError("", details={"names": list(call.ignored)})).details.get("names", ())
-                names = [name for name in held if isinstance(name, str)]
-                whole = changed(whole, meta={**(whole.meta or {}), IGNORED: names})
-            if call.remarks:
-                whole = add_remarks(call, whole, options.guard, call.wanted() or self.renderer.form)
-            return framework.from_sdk(whole)
-        except Exception as exc:
-            # The tool did its work, and whoever called it must know; how it looks comes second.
-            log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
-            return result
+    # The steps of a failure.
 
-    async def _returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
-        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
-        say. One in the form of a contract is written down and counted as what it says."""
-        whole = framework.to_sdk(result)
-        if not isinstance(whole, CallToolResult):
-            self._observe(call, ToolInfo(call.tool), None)
-            return result if is_writable(result) else framework.from_sdk(replace_surrogates(whole))
-        failed = await self._restated(call, whole, framework)
-        if failed is not None:
-            record_failed_run(call.tool, failed.outcome)
-            answer = self._answer(call, await self._advise(call, failed))
-            rest = [block for block in redact_result(whole, failed.guard).content if not isinstance(block, TextContent)]
-            return framework.from_sdk(changed(answer, content=[*answer.content, *rest]))
-        record_returned_error(call.tool, whole)
-        tool = await self._known(framework) or ToolInfo(call.tool)
-        told = whole if is_writable(result) else replace_surrogates(whole)
-        about = stated_failure(whole)
-        if isinstance(about, ToolError) and META_KEY not in (whole.meta or {}):
-            # In the form of a contract: it is read and written down, and told to programs, too.
-            own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
-            failed = self.reader.read(own, tool, call.arguments)
-            about = call.outcome = self.redact_and_log(failed, call.request_id, call.era)
-            if self.renderer.with_meta:
-                told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
-            self._observe(call, tool, about if isinstance(about, ToolError) else None)
-        else:
-            self._observe(call, ToolInfo(call.tool), None)
-        # In its own words it says nothing about its effect.
-        error = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
-        await self._hold(call, error, tool)
-        told = redact_result(told, self.reader.guard(tool.schema).hearing(call.arguments))
-        return result if told is whole else framework.from_sdk(told)
-
-    async def _restated(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> FailedCall | None:
-        """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
-        does not; or it is another server's word about another tool. None if it stands."""
-        effects, about = self.reader.effects, stated_failure(whole)
-        made = marks.get()
-        place = None if made is None else made.effect
-        is_silent = not isinstance(about, ToolError) or about.effect in (None, Effect.NONE)
-        if (
-            isinstance(about, ToolError)
-            and about.tool is not None
-            # By the same name, too: only what has no code of its own has nothing of its own to tell.
-            and not (is_same_tool(call.tool, about.tool) and await framework.stands_for_another())
-        ):
-            tool = await framework.facts()
-            changes = effects.of_passed_on(about, tool)
-            if changes["effect"] not in IN_DOUBT:
-                return None
-            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
-        elif place is not None and is_silent:
-            tool = await framework.facts()
-            text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
-            error = about if isinstance(about, ToolError) else ToolError(text or f"{call.tool} failed.")
-            error = error.replace(effect=place)
-        else:
-            return None
-        error = error.replace(tool=tool.name, action=tool.action)
-        return self.reader.failed(error, tool, error, call.arguments)
-
-    async def without_secrets(
-        self, call: ServedCall, result: CallToolResult, framework: FrameworkCall
-    ) -> CallToolResult:
-        """An error in somebody else's words, as it may leave; itself if there is nothing to hide in it."""
-        # What this call was sent is known anyway.
-        tool = await self._known(framework) or ToolInfo(call.tool)
-        return redact_result(result, self.reader.guard(tool.schema).hearing(call.arguments))
-
-    async def _known(self, framework: FrameworkCall) -> ToolInfo | None:
-        """What the tool is; None where it cannot be found any more."""
-        try:
-            return await framework.facts()
-        except Exception:
-            return None
+    def read(
+        self, exc: BaseException, tool: ToolInfo, arguments: Mapping[str, Any] | None = None, *, era: str, **how: bool
+    ) -> FailedCall:
+        """What `exc` means to the caller of `tool`; what is business between client and server is raised."""
+        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
+            raise self.redact_protocol_error(exc)
+        return self.reader.read(exc, tool, arguments, **how)
 
     def _in_all(self, failed: FailedCall) -> FailedCall:
         """A failure, with what earlier runs of the tool in the same call may have done."""
-        outcome = failed.outcome
-        if not isinstance(outcome, ToolError) or not (changes := self.reader.effects.in_all(outcome, failed.tool)):
+        outcome, made = failed.outcome, marks.get()
+        if made is None or not made.runs or not isinstance(outcome, ToolError):
             return failed
-        return failed._replace(outcome=outcome.replace(**changes))
+        changes = self.reader.effects.in_all(outcome, failed.tool, made)
+        return failed._replace(outcome=outcome.replace(**changes)) if changes else failed
 
     async def _advise(self, call: ServedCall, failed: FailedCall) -> FailedCall:
         """The failure with the read call that tells, where the call may have been done; and it is held."""
         outcome = failed.outcome
         if not isinstance(outcome, ToolError):
             return failed
+        changes: dict[str, Any] = {}
         if outcome.tool == failed.tool.name != call.tool:
             # Mounted, it has another name for whoever calls it.
-            outcome = outcome.replace(tool=call.tool)
-        if call.tier is not None and outcome.tier is None and self.renderer.form == jsonrpc.FORMAT.name:
-            outcome = outcome.replace(tier=call.tier)
-        if outcome.effect in IN_DOUBT and outcome.verify is None and (check := await self._check_of(call)) is not None:
-            outcome = outcome.replace(verify=check)
+            changes["tool"] = call.tool
+        if call.tier is not None and outcome.tier is None and self.options.form == jsonrpc.FORMAT.name:
+            changes["tier"] = call.tier
+        check = outcome.verify
+        if check is None and outcome.effect in IN_DOUBT and (check := await self._verify_call(call)) is not None:
+            changes["verify"] = check
+        if changes:
+            outcome = outcome.replace(**changes)
         await self._hold(call, outcome, failed.tool)
-        return failed if outcome is failed.outcome else failed._replace(outcome=outcome)
+        return failed._replace(outcome=outcome) if changes else failed
 
-    async def _check_of(self, call: ServedCall) -> Action | None:
+    async def _hold(self, call: ServedCall, error: ToolError, tool: ToolInfo) -> None:
+        """Hold a write that may have been done. A key answers by itself."""
+        if not self.reader.effects.traits(tool).writes or (self.idempotency is not None and key_of(call) is not None):
+            return
+        if leaves_in_doubt(error):
+            await self.holds.failed(call, error, error.verify or await self._verify_call(call))
+
+    async def _verify_call(self, call: ServedCall) -> Action | None:
+        """The read call that tells whether this call was done."""
         tools = await self._tools()
         known, listed = self._listing
         if len(known) != len(tools) or not all(map(is_, known, tools)):
             # Kept as long as the tools stay the same.
-            listed = [to_listed(each) for each in tools]
+            listed = [each.to_listed() for each in tools]
             self._listing = (tools, listed)
         return self._checks.find(call.tool, call.arguments, listed)
 
@@ -375,32 +292,7 @@ class Boundary:
         except Exception:
             return []
 
-    async def _hold(self, call: ServedCall, error: ToolError, tool: ToolInfo) -> None:
-        """Hold a write that may have been done. A key answers by itself."""
-        if not self.reader.effects.traits(tool).writes or (self.idempotency is not None and key_of(call) is not None):
-            return
-        if leaves_in_doubt(error):
-            await self.holds.failed(call, error, error.verify or await self._check_of(call))
-
-    async def _held(self, call: ServedCall, framework: FrameworkCall) -> Any:
-        """The answer to a call that is not run, since the same call before may have been done; None if it is run."""
-        held = await self.holds.find(call)
-        if held is None:
-            return None
-        if held.verify is None:
-            held = held._replace(verify=await self._check_of(call))
-        confirmed = await confirm(call, held)
-        if isinstance(confirmed, InputRequiredResult):
-            self._observe(call, ToolInfo(call.tool), None, asked=True)
-            return framework.from_sdk(confirmed)
-        if confirmed:
-            await self.holds.release(call)
-            return None
-        error = held.answer()
-        failed = self.reader.failed(error, await framework.facts(), error, call.arguments)
-        return framework.from_sdk(self._answer(call, failed, prevented=True))
-
-    async def _asked(
+    async def _ask(
         self, call: ServedCall, failed: FailedCall, before: Answers | None
     ) -> Answers | Outcome | InputRequiredResult:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
@@ -408,98 +300,17 @@ class Boundary:
         question = outcome if isinstance(outcome, NeedsInput) else None
         if question is None and self.options.questions != "ask":
             question = missing_arguments_question(outcome)
-        if question is not None and self.options.questions == "result":
-            return question
-        if question is None or not can_ask(call):
-            return outcome
+        if question is None or self.options.questions == "result":
+            return question or outcome
         found = await ask(call, question, before or Answers({}, 0), failed.tool.schema, failed.guard)
         # A question that could not be asked is answered as what it was.
         return outcome if found is question else found
 
-    def refused(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> CallToolResult:
-        """The answer to a call that is not run."""
-        return self._answer(call, self._around(call, raised, tool, passed))
-
-    async def answer_around(
-        self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks
-    ) -> CallToolResult:
-        """The answer to a call where somebody around the tool has failed: before it ran, or after."""
-        return self._answer(call, await self._advise(call, self._around(call, raised, tool, passed)))
-
-    def _around(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> FailedCall:
-        token = marks.set(passed)
-        try:
-            return self._in_all(self.read(raised, tool, call.arguments, era=call.era))
-        finally:
-            marks.reset(token)
-
-    def read(
-        self, exc: BaseException, tool: ToolInfo, arguments: Mapping[str, Any] | None = None, *, era: str, **how: bool
-    ) -> FailedCall:
-        """What `exc` means to the caller of `tool`; what is business between client and server is raised."""
-        if isinstance(exc, MCPError) and self.is_protocol(exc, era):
-            raise self.redact_protocol_error(exc)
-        return self.reader.read(exc, tool, arguments, **how)
-
-    def is_protocol(self, exc: MCPError, era: str) -> bool:
-        """Whether the error is between client and server, and no failure of a tool. A page to visit has no number of
-        its own any more; and what has the keys of contract 004 is its author's."""
-        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
-            return False
-        return exc.error.code in PROTOCOL_NUMBERS and not is_structured({"data": exc.error.data})
-
-    def redact_protocol_error(self, exc: MCPError) -> MCPError:
-        """A protocol error without secrets; itself if it has none."""
-        if exc.error.code == URL_ELICITATION:
-            # The page is for the user, and its address must work.
-            return exc
-        return without_secrets(exc, self.options.guard)
-
-    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> FailedCall:
-        """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
-        name, call.counted = call.tool, UNKNOWN
-        error = unknown_tool(name, list(names))
-        if self.renderer.is_protocol(error) and self.renderer.form != jsonrpc.FORMAT.name:
-            error = with_correlation_id(error)
-            left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
-            failed = self.reader.failed(error, ToolInfo(name), error, call.arguments)
-            self.redact_and_log(failed, call.request_id, number=left.error.code)
-            raise left
-        return self.reader.failed(error, ToolInfo(name), raised or error, call.arguments)
-
-    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
-        """A failed read, prompt or completion: the specification's number, and the whole error in the data.
-
-        `request` is the SDK's, which knows its id and its era; None where nobody is spoken to.
-        """
-        if isinstance(exc, MCPError):
-            number, data = exc.error.code, exc.error.data
-            is_ours = isinstance(data, dict) and META_KEY in data
-            if number in PROTOCOL_NUMBERS or number in _OF_REQUESTS or is_ours:
-                return self.redact_protocol_error(exc)
-            if number == _INTERNAL_ERROR and exc.__cause__ is not None:
-                # A framework's word for a crash.
-                exc = exc.__cause__
-        error = self.reader.of_request(exc, what)
-        era = MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
-        left = self.renderer.attached(error, about, era=era)
-        if not error.logged:
-            log_failure(
-                self._logger,
-                error,
-                tool=what,
-                exc=exc,
-                guard=self.options.guard,
-                request_id=None if request is None else request.request_id,
-                number=left.error.code,
-            )
-        return left
-
     def _answer(self, call: ServedCall, failed: FailedCall, *, prevented: bool = False) -> CallToolResult:
-        """A failure as the result of the call, counted and written down."""
-        outcome = call.outcome = self.redact_and_log(failed, call.request_id, call.era)
+        """The last steps: a failure is redacted, written down, counted, and rendered as the result of the call."""
+        outcome = call.outcome = self.redact_and_log(failed, call.request.request_id, call.era)
         error = outcome if isinstance(outcome, ToolError) else None
-        self._observe(call, failed.tool, error, asked=error is None, prevented=prevented)
+        self.observer.ended(call, failed.tool, error, asked=error is None, prevented=prevented)
         result = self.renderer.result(outcome, failed.tool, call, failed.guard, raised=failed.raised)
         return CallToolResult.model_validate(result)
 
@@ -535,44 +346,144 @@ class Boundary:
             )
         return told
 
-    def replayed(self, call: ServedCall, tool: ToolInfo, error: ToolError | None, *, failed: bool) -> None:
-        """Tell everybody who watches that a call was answered as it had been before."""
-        if failed:
-            self._observe(call, tool, error, prevented=True)
-            return
-        self.stats.add(call.counted, call.seconds)
-        if self.watchers.are_there:
-            self._emit(call, None, ok=True, prevented=True)
+    # Failures that are no exception of a tool.
 
-    def _observe(
-        self, call: ServedCall, tool: ToolInfo, error: ToolError | None, *, asked: bool = False, prevented: bool = False
-    ) -> None:
-        """Tell everybody who watches how a call ended that was no success. The error has been guarded."""
-        self.stats.add(call.counted, call.seconds, not asked, error, asked)
-        if call.in_span:
-            mark_failure(error, tool=call.counted, action=tool.action, asked=asked)
-        elif not asked:
-            count_failure(error, tool=call.counted)
-        if self.watchers.are_there:
-            more: dict[str, Any] = {"asked": asked, "action": tool.action, "prevented": prevented}
-            if error is not None and (codes := declared_of(tool.function).codes):
-                more |= {"declared": not self.renderer.undeclared(error, tool), "declares": codes}
-            self._emit(call, error, ok=asked, **more)
+    async def _answer_returned(self, call: ServedCall, result: Any, framework: FrameworkCall) -> Any:
+        """An error that a tool returned: as it is, but for secrets, or with what is known of the call and it does not
+        say. One in the form of a contract is written down and counted as what it says."""
+        whole = framework.to_sdk(result)
+        if not isinstance(whole, CallToolResult):
+            self.observer.ended(call, ToolInfo(call.tool), None)
+            return result if is_writable(result) else framework.from_sdk(replace_surrogates(whole))
+        failed = await self._restate(call, whole, framework)
+        if failed is not None:
+            record_failed_run(call.tool, failed.outcome)
+            answer = self._answer(call, await self._advise(call, failed))
+            rest = [block for block in redact_result(whole, failed.guard).content if not isinstance(block, TextContent)]
+            return framework.from_sdk(changed(answer, content=[*answer.content, *rest]))
+        record_returned_error(call.tool, whole)
+        tool = await self._find_tool(call, framework)
+        told = whole if is_writable(result) else replace_surrogates(whole)
+        about, seen, error = stated_failure(whole), ToolInfo(call.tool), None
+        if isinstance(about, ToolError) and META_KEY not in (whole.meta or {}):
+            # In the form of a contract: it is read and written down, and told to programs, too.
+            own = about.replace(origin=None, format=None, standing=None, notes=(), tool=None, action=None)
+            failed = self.reader.read(own, tool, call.arguments)
+            about = call.outcome = self.redact_and_log(failed, call.request.request_id, call.era)
+            if self.renderer.with_meta:
+                told = changed(told, meta={META_KEY: about.to_dict(), **(told.meta or {})})
+            seen, error = tool, about if isinstance(about, ToolError) else None
+        self.observer.ended(call, seen, error)
+        # In its own words it says nothing about its effect.
+        quoted = about if isinstance(about, ToolError) else ToolError(kind=Kind.INTERNAL, standing="quoted")
+        await self._hold(call, quoted, tool)
+        told = redact_result(told, self.reader.guard(tool.schema).hearing(call.arguments))
+        return result if told is whole else framework.from_sdk(told)
 
-    def _emit(self, call: ServedCall, error: ToolError | None, *, ok: bool, **more: Any) -> None:
-        event = CallEvent(
-            tool=call.counted,
-            ok=ok,
-            seconds=call.seconds,
-            at=datetime.now(UTC),
-            error=error,
-            request_id=call.request_id,
-            correlation_id=None if error is None else error.correlation_id,
-            client=call.client_name,
-            era=call.era,
-            format=call.wanted() or self.renderer.form,
-            seat="server",
-            **more,
-            **self.watchers.identity(call),
-        )
-        self.watchers.tell(event)
+    async def _restate(self, call: ServedCall, whole: CallToolResult, framework: FrameworkCall) -> FailedCall | None:
+        """What is to be said in place of an error that a tool returned: its marks say that something was done, and it
+        does not; or it is another server's word about another tool. None if it stands."""
+        effects, about = self.reader.effects, stated_failure(whole)
+        made = marks.get()
+        place = None if made is None else made.effect
+        is_silent = not isinstance(about, ToolError) or about.effect in (None, Effect.NONE)
+        if (
+            isinstance(about, ToolError)
+            and about.tool is not None
+            # By the same name, too: only what has no code of its own has nothing of its own to tell.
+            and not (is_same_tool(call.tool, about.tool) and await framework.stands_for_another())
+        ):
+            tool = await framework.facts()
+            changes = effects.of_passed_on(about, tool)
+            if changes["effect"] not in IN_DOUBT:
+                return None
+            error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
+        elif place is not None and is_silent:
+            tool = await framework.facts()
+            text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
+            error = about if isinstance(about, ToolError) else ToolError(text or f"{call.tool} failed.")
+            error = error.replace(effect=place)
+        else:
+            return None
+        error = error.replace(tool=tool.name, action=tool.action)
+        return self.reader.failed(error, tool, error, call.arguments)
+
+    async def _find_tool(self, call: ServedCall, framework: FrameworkCall) -> ToolInfo:
+        """What the tool is; its name where it cannot be found any more."""
+        try:
+            return await framework.facts()
+        except Exception:
+            return ToolInfo(call.tool)
+
+    def refuse(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> CallToolResult:
+        """The answer to a call that is not run."""
+        return self._answer(call, self._read_around(call, raised, tool, passed))
+
+    async def answer_around(
+        self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks
+    ) -> CallToolResult:
+        """The answer to a call where somebody around the tool has failed: before it ran, or after."""
+        return self._answer(call, await self._advise(call, self._read_around(call, raised, tool, passed)))
+
+    def _read_around(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> FailedCall:
+        token = marks.set(passed)
+        try:
+            return self._in_all(self.read(raised, tool, call.arguments, era=call.era))
+        finally:
+            marks.reset(token)
+
+    def no_such_tool(self, call: ServedCall, names: Iterable[str], raised: BaseException | None = None) -> FailedCall:
+        """A call of a tool that does not exist, with the nearest that do; raised where it is to be a protocol error."""
+        name, call.counted = call.tool, UNKNOWN
+        error = unknown_tool(name, list(names))
+        if self.renderer.is_protocol(error) and self.options.form != jsonrpc.FORMAT.name:
+            error = with_correlation_id(error)
+            left = self.renderer.attached(error, {"name": name[:100]}, era=call.era, number=-32602)
+            failed = self.reader.failed(error, ToolInfo(name), error, call.arguments)
+            self.redact_and_log(failed, call.request.request_id, number=left.error.code)
+            raise left
+        return self.reader.failed(error, ToolInfo(name), raised or error, call.arguments)
+
+    # Errors of the protocol.
+
+    def is_protocol(self, exc: MCPError, era: str) -> bool:
+        """Whether the error is between client and server, and no failure of a tool. A page to visit has no number of
+        its own any more; and what has the keys of contract 004 is its author's."""
+        if exc.error.code == URL_ELICITATION and era >= MODERN_ERA:
+            return False
+        return exc.error.code in PROTOCOL_NUMBERS and not is_structured({"data": exc.error.data})
+
+    def redact_protocol_error(self, exc: MCPError) -> MCPError:
+        """A protocol error without secrets; itself if it has none."""
+        if exc.error.code == URL_ELICITATION:
+            # The page is for the user, and its address must work.
+            return exc
+        return without_secrets(exc, self.options.guard)
+
+    def request_error(self, exc: BaseException, what: str, about: Mapping[str, Json], request: Any = None) -> MCPError:
+        """A failed read, prompt or completion: the specification's number, and the whole error in the data.
+
+        `request` is the SDK's, which knows its id and its era; None where nobody is spoken to.
+        """
+        if isinstance(exc, MCPError):
+            number, data = exc.error.code, exc.error.data
+            is_ours = isinstance(data, dict) and META_KEY in data
+            if number in PROTOCOL_NUMBERS or number in _OF_REQUESTS or is_ours:
+                return self.redact_protocol_error(exc)
+            if number == _INTERNAL_ERROR and exc.__cause__ is not None:
+                # A framework's word for a crash.
+                exc = exc.__cause__
+        error = self.reader.of_request(exc, what)
+        era = MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
+        left = self.renderer.attached(error, about, era=era)
+        if not error.logged:
+            log_failure(
+                self._logger,
+                error,
+                tool=what,
+                exc=exc,
+                guard=self.options.guard,
+                request_id=None if request is None else request.request_id,
+                number=left.error.code,
+            )
+        return left

@@ -18,6 +18,8 @@ ROUTING: Final = ("INVALID_DISCRIMINATOR", "MISSING_DISCRIMINATOR", "UNKNOWN_ACT
 """What a grouped tool may answer before it knows the action."""
 INPUT_DECLINED: Final = "INPUT_DECLINED"
 """What it may answer where it asks the user."""
+KEY_CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAMS")
+"""What a call is refused with because of its idempotency key."""
 
 
 class ListedFunction:
@@ -27,12 +29,19 @@ class ListedFunction:
         self.__failwell_raises__ = said
 
 
+def functions_of(function: Any) -> tuple[Callable[..., Any], ...]:
+    """The functions behind a tool: its own, or those of a group's actions."""
+    group = group_of(function)
+    if group is not None:
+        return tuple(action.fn for action in group.actions.values())
+    return () if function is None else (function,)
+
+
 def declared_of(function: Any) -> Declared:
     """What is declared on a tool's function; for a group, what its actions say together."""
-    group = group_of(function)
-    if group is None:
+    if group_of(function) is None:
         return declared(function)
-    all_said = [declared(action.fn) for action in group.actions.values()]
+    all_said = [declared(each) for each in functions_of(function)]
     mutations = [said.mutation for said in all_said if said.mutation is not None]
     return Declared(
         codes=tuple(dict.fromkeys(code for said in all_said for code in said.codes)),
@@ -42,14 +51,6 @@ def declared_of(function: Any) -> Declared:
         requires=tuple(dict.fromkeys(word for said in all_said for word in said.requires)),
         profiles=tuple(dict.fromkeys(word for said in all_said for word in said.profiles)),
     )
-
-
-def functions_of(function: Any) -> tuple[Callable[..., Any], ...]:
-    """The functions behind a tool: its own, or those of a group's actions."""
-    group = group_of(function)
-    if group is not None:
-        return tuple(action.fn for action in group.actions.values())
-    return () if function is None else (function,)
 
 
 def rule_codes(functions: tuple[Any, ...]) -> tuple[str, ...]:
@@ -77,6 +78,28 @@ async def publish(result: Any, find: Callable[[str], Awaitable[Any]]) -> Any:
     return result if all(map(is_, tools, result.tools)) else result.model_copy(update={"tools": tools})
 
 
+def add_declared(tool: Any, said: Declared) -> Any:
+    """The tool with what it declares in its `_meta`; itself if it declares nothing."""
+    told = getattr(tool, "meta", None) or {}
+    if said == Declared() or RAISES_KEY in told:
+        return tool
+    wire: dict[str, Any] = {"codes": list(said.codes), "category": said.category, "mutation": said.mutation}
+    wire |= {name: list(words) for name in ("requires", "profiles") if (words := getattr(said, name))}
+    # The oldest SDK has no field for it, and sends what it is given under the name of the wire.
+    place = "meta" if "meta" in type(tool).model_fields else "_meta"
+    published = {name: value for name, value in wire.items() if value is not None}
+    return tool.model_copy(update={place: {**told, RAISES_KEY: published}})
+
+
+def codes_of(function: Any, error: ToolError) -> tuple[tuple[str, ...], bool] | None:
+    """The codes that a tool declares, and whether this failure has one of them or one that any tool may send; None
+    where it declares none."""
+    if not (codes := declared_of(function).codes):
+        return None
+    known = {*codes, *rule_codes((function,)), *COMMON_CODES, *ROUTING, *KEY_CODES, INPUT_DECLINED}
+    return codes, error.code is None or upper_snake(error.code) in {upper_snake(code) for code in known}
+
+
 def publish_declared(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], Any]:
     """Wraps a handler of `tools/list`."""
 
@@ -87,25 +110,3 @@ def publish_declared(find: Callable[[str], Awaitable[Any]]) -> Callable[[Any], A
         return listing
 
     return wrap
-
-
-def add_declared(tool: Any, said: Declared) -> Any:
-    """The tool with what it declares in its `_meta`; itself if it declares nothing."""
-    told = getattr(tool, "meta", None) or {}
-    if said == Declared() or RAISES_KEY in told:
-        return tool
-    wire: dict[str, Any] = {"codes": list(said.codes)}
-    wire |= {"category": said.category} if said.category is not None else {}
-    wire |= {"mutation": said.mutation} if said.mutation is not None else {}
-    wire |= {name: list(words) for name in ("requires", "profiles") if (words := getattr(said, name))}
-    # The oldest SDK has no field for it, and sends what it is given under the name of the wire.
-    place = "meta" if "meta" in type(tool).model_fields else "_meta"
-    return tool.model_copy(update={place: {**told, RAISES_KEY: wire}})
-
-
-def is_undeclared(error: ToolError, said: Declared, rules: tuple[str, ...]) -> bool:
-    """Whether a tool that declares its codes sends another one."""
-    if not said.codes or error.code is None:
-        return False
-    allowed = {*said.codes, *rules, *COMMON_CODES, *ROUTING, INPUT_DECLINED}
-    return upper_snake(error.code) not in {upper_snake(code) for code in allowed}

@@ -17,6 +17,7 @@ from failwell.model import (
     IN_DOUBT,
     Effect,
     Kind,
+    Marks,
     Nature,
     NeedsInput,
     Source,
@@ -58,6 +59,18 @@ from .tool_rules import is_refused_inside
 
 _WORST_FIRST: Final = (Effect.DONE, Effect.PARTIAL, Effect.UNKNOWN)
 _MOST_KEPT: Final = 1_000
+_MOST_NAMED: Final = 10
+_COMPARED: Final = 100
+# What writes the result of a tool: it takes nothing back.
+_WRITING: Final = ("mcp.server.runner", "_serialize")
+# A database that refuses what it was given has not failed.
+_OF_DATA: Final = frozenset({Kind.NOT_FOUND, Kind.CONFLICT, Kind.VALIDATION})
+# What an exception's text may have got into, beside the message.
+_SAID: Final = (*ADVICE, "fields", "details", "conflicts", "legacy", "title")
+_WORDS: Final = {"INTERNAL_ERROR": "The tool failed unexpectedly.", "VALIDATION_ERROR": "An argument was rejected."}
+# By name: whoever has no SDK may read exceptions, too.
+PROTOCOL_ERRORS: Final = frozenset({"mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError"})
+_CLIENTS: Final = ("fastmcp.client.", "mcp.client.", "failwell.client.")
 
 
 class Effects:
@@ -90,8 +103,11 @@ class Effects:
         # The tool came to its end, and somebody around it failed.
         has_run = passed is not None and passed.has_run and passed.effect is None
         is_after = has_run and nature is Nature.WRITE
+        marked: Effect | None
         if is_after:
-            marked: Effect | None = _after_the_tool(exc)
+            # An author's own code around a tool may have taken its work back, as a transaction does whose commit fails.
+            ways = [(each.tb_frame.f_globals.get("__name__"), each.tb_frame.f_code.co_name) for each in frames(exc)]
+            marked = Effect.DONE if _WRITING in ways else Effect.UNKNOWN
         elif not nested:
             marked = marked_effect(exc)
         else:
@@ -116,31 +132,28 @@ class Effects:
     def of_result(self, broken: BrokenResult, tool: ToolInfo) -> dict[str, Any]:
         """The same for a tool that came to its end, and returned what it does not promise."""
         nature, made = self.nature(tool), marks.get()
+        effect = effect_of_escape(nature)
         if nature is Nature.READ:
-            return _stating(Effect.NONE)
-        if made is not None and made.effect is not None:
-            return _stating(made.effect)
-        if not broken.is_tools or nature is not Nature.WRITE:
-            return _stating(effect_of_escape(nature))
-        if made is not None and made.is_complete and tool.marks_effects:
-            # It never came to where it says that its effects are, or took them back.
-            return _stating(Effect.NONE)
-        # Whoever returns nothing, or an error, may have left before the work.
-        is_empty = broken.words or broken.returned in (None, "")
-        return _stating(effect_of_escape(nature) if is_empty else Effect.DONE)
+            pass
+        elif made is not None and made.effect is not None:
+            effect = made.effect
+        elif broken.is_tools and nature is Nature.WRITE:
+            if made is not None and made.is_complete and tool.marks_effects:
+                # It never came to where it says that its effects are, or took them back.
+                effect = Effect.NONE
+            elif not broken.words and broken.returned not in (None, ""):
+                # Whoever returns nothing, or an error, may have left before the work.
+                effect = Effect.DONE
+        return _stating(effect)
 
     def of_passed_on(self, error: ToolError, tool: ToolInfo) -> dict[str, Any]:
         """The same for what another server said of another tool, and a tool gives as its own answer."""
         made = marks.get()
-        return _stating(
-            effect_of_raise(error, self.nature(tool), Source.ESCAPED, None if made is None else made.effect)
-        )
+        marked = None if made is None else made.effect
+        return _stating(effect_of_raise(error, self.nature(tool), Source.ESCAPED, marked))
 
-    def in_all(self, error: ToolError, tool: ToolInfo) -> dict[str, Any]:
+    def in_all(self, error: ToolError, tool: ToolInfo, made: Marks) -> dict[str, Any]:
         """The changes by which an error says what all runs of the tool in this call may have done."""
-        made = marks.get()
-        if made is None or not made.runs:
-            return {}
         effect, nature = error.effect, self.traits(tool).nature
         if effect not in IN_DOUBT and nature is not Nature.READ:
             worst = [each for each in _WORST_FIRST if each in made.runs]
@@ -154,26 +167,23 @@ class Effects:
             changes["message"] = f"{error.message} {cited(made.said)}"
         return changes
 
-    def tell_unmarked(self, log: Any, tools: Collection[ToolInfo]) -> None:
+    def log_unmarked(self, log: Any, tools: Collection[ToolInfo]) -> None:
         """Tell the author once which tools say nothing about themselves, and what to add."""
-        unmarked = (
+        names = [
             tool.name
             for tool in tools
             if replace(self.traits(tool), unmarked="as is").nature is Nature.UNMARKED and not tool.marks_effects
-        )
-        if not (names := list(unmarked)):
+        ]
+        if not names:
             return
-        shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
         # A handler that breaks is no reason for the first call to fail.
         with suppress(Exception):
             log.warning(
                 "Neither annotations nor names tell whether these tools change anything: %s. Say it by annotations "
                 "(readOnlyHint, idempotentHint) or by install(reads=[…], writes=[…]).",
-                shown,
+                f"{', '.join(names[:_MOST_NAMED])}{more}",
             )
-
-
-_SHOWN: Final = 10
 
 
 def source_of(error: ToolError, *, is_authors: bool, is_refusal: bool = False) -> Source:
@@ -185,19 +195,6 @@ def source_of(error: ToolError, *, is_authors: bool, is_refusal: bool = False) -
 
 def _stating(effect: Effect | None) -> dict[str, Any]:
     return {"effect": effect, "standing": "quoted" if effect is None else None}
-
-
-def _after_the_tool(exc: BaseException) -> Effect:
-    """What was done by then. An author's own code around a tool may have taken it back, as a transaction does whose
-    commit fails; a framework that cannot write what the tool returned takes nothing back."""
-    is_written = any(
-        (trace.tb_frame.f_globals.get("__name__"), trace.tb_frame.f_code.co_name) == _WRITING for trace in frames(exc)
-    )
-    return Effect.DONE if is_written else Effect.UNKNOWN
-
-
-_WRITING: Final = ("mcp.server.runner", "_serialize")
-_COMPARED: Final = 100
 
 
 class Reader:
@@ -228,9 +225,8 @@ class Reader:
         `rejected` says that the arguments did not pass the schema, `nested` that another tool failed, which this one
         has called, `masked` that the tool's own server tells nothing of its exceptions.
 
-        Orders to stop never come here: see `taken`.
+        Orders to stop never come here: see `reraise_control_flow`.
         """
-        sent = arguments or {}
         outcome: Outcome
         if isinstance(exc, NeedsInput):
             made = marks.get()
@@ -240,13 +236,13 @@ class Reader:
         elif (own := from_error(exc, context=False)) is not None:
             outcome = self._structured(own, exc, tool, nested)
         else:
-            outcome = self._plain(exc, tool, sent, rejected, nested, masked or self.masks)
+            outcome = self._plain(exc, tool, arguments or {}, rejected, nested, masked or self.masks)
         if isinstance(outcome, ToolError):
-            if outcome.correlation_id is None:
-                outcome = with_correlation_id(outcome)
+            changes: dict[str, Any] = {} if outcome.correlation_id is not None else {"correlation_id": new_id()}
             if arguments is not None and (outcome.fields or outcome.patch):
                 # A model that reads what is wrong is shown the whole call that it is to make.
-                outcome = outcome.replace(sent=arguments)
+                changes["sent"] = arguments
+            outcome = outcome.replace(**changes) if changes else outcome
         return self.failed(outcome, tool, exc, arguments)
 
     def failed(
@@ -292,8 +288,7 @@ class Reader:
         if is_anothers and own.kind is Kind.VALIDATION:
             own = as_upstream_error(own)
         # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
-        is_said = own.standing is None or own.given("effect")
-        is_authors = own is exc and is_said and not is_anothers
+        is_authors = own is exc and not is_anothers and (own.standing is None or own.given("effect"))
         if is_authors and self._options.format == jsonrpc.FORMAT.name:
             # Before the tool has its name from us: what stands in the details by the contract's names comes first.
             own = jsonrpc.stated(own)
@@ -319,7 +314,7 @@ class Reader:
             is_refusal = error is not None
             if error is None:
                 error = read or classify(exc, table=table)
-                if self._strict and _is_databases(exc, error):
+                if self._strict and not error.authored and error.kind not in _OF_DATA and is_of_database(exc):
                     # The contract's own code, whatever went wrong in it.
                     error = error.replace(code="db_error", kind=Kind.TRANSIENT, title=None)
                 if not error.authored:
@@ -369,32 +364,26 @@ def _of_arguments(
     exc: BaseException, tool: ToolInfo, sent: Mapping[str, Any], rejected: bool, nested: bool
 ) -> ToolError | None:
     """What a validator has against arguments of this call; None for any other exception."""
-    if rejected:
-        problem = exc if _is_pydantic(exc) else exc.__cause__
-        if problem is None or not _is_pydantic(problem):
-            # Its names alone were looked at.
-            schema = applied_schema(tool.schema or {}, "reject")
-            return None if tool.schema is None else from_schema(schema, sent, tool=tool.name)
-        found = None
-        if tool.schema is not None and _is_of_others(problem, tool.schema, sent):
+    problem = _validation_error(exc)
+    if not rejected:
+        if problem is not exc:
+            return None
+        # Raised in the body. Its data are the caller's only if they came with the call.
+        place = None if nested else anchored(exc, sent)
+        if place is None:
+            return ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
+        return from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=sent, at=place)
+    if problem is None:
+        # Its names alone were looked at.
+        schema = applied_schema(tool.schema or {}, "reject")
+        return None if tool.schema is None else from_schema(schema, sent, tool=tool.name)
+    found = None
+    if tool.schema is not None:
+        known = known_names(tool.schema).keys() | sent.keys()
+        if any(not loc or loc[0] not in known for loc in map(loc_of, errors_of(problem))):
             # A tool that was made of another has names of its own for them.
             found = from_schema(tool.schema, sent, tool=tool.name)
-        return found or from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=sent)
-    if not _is_pydantic(exc):
-        return None
-    # Raised in the body. Its data are the caller's only if they came with the call.
-    place = None if nested else anchored(exc, sent)
-    if place is None:
-        return ToolError("The tool met data that it cannot use.", code="INTERNAL_ERROR")
-    return from_pydantic(exc, tool=tool.name, schema=tool.schema, arguments=sent, at=place)
-
-
-def _is_databases(exc: BaseException, error: ToolError) -> bool:
-    """Whether a database has failed, and not refused what it was given."""
-    return not error.authored and error.kind not in _OF_DATA and is_of_database(exc)
-
-
-_OF_DATA: Final = frozenset({Kind.NOT_FOUND, Kind.CONFLICT, Kind.VALIDATION})
+    return found or from_pydantic(problem, tool=tool.name, schema=tool.schema, arguments=sent)
 
 
 def as_upstream_error(error: ToolError) -> ToolError:
@@ -410,12 +399,9 @@ def with_correlation_id(error: ToolError) -> ToolError:
 def _may_be_told(exc: BaseException, error: ToolError) -> bool:
     """Whether the words of an exception leave a server that masks them: FastMCP's own do, and so do those of a row of
     the author's; what a tool returned is no exception."""
-    if isinstance(exc, BrokenResult) or any(each.__module__ == _TOLD for each in type(exc).__mro__):
+    if isinstance(exc, BrokenResult) or any(each.__module__ == "fastmcp.exceptions" for each in type(exc).__mro__):
         return True
     return error.authored and not type(exc).__module__.startswith("mcp.")
-
-
-_TOLD: Final = "fastmcp.exceptions"
 
 
 def _masked(error: ToolError) -> ToolError:
@@ -424,38 +410,26 @@ def _masked(error: ToolError) -> ToolError:
     return error.replace(message=message, **dict.fromkeys(_SAID))
 
 
-# What an exception's text may have got into, beside the message.
-_SAID: Final = (*ADVICE, "fields", "details", "conflicts", "legacy", "title")
-_WORDS: Final = {"INTERNAL_ERROR": "The tool failed unexpectedly.", "VALIDATION_ERROR": "An argument was rejected."}
-
-
 def _debug(exc: BaseException, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
         return None
-    if error.debug is not None and error.debug != exc_summary(exc):
+    summary = exc_summary(exc)
+    if error.debug is not None and error.debug != summary:
         # What a row of the author's table has to say.
         return text(error.debug)
-    problem = exc if _is_pydantic(exc) else exc.__cause__
-    if problem is not None and _is_pydantic(problem):
-        places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
-        return f"{type(problem).__name__} at {', '.join(places[:20])}"
-    return exc_summary(exc)
+    if (problem := _validation_error(exc)) is None:
+        return summary
+    places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
+    return f"{type(problem).__name__} at {', '.join(places[:20])}"
 
 
-def _is_pydantic(exc: BaseException) -> bool:
-    return type(exc).__name__ == "ValidationError" and type(exc).__module__.startswith("pydantic")
-
-
-def _is_of_others(problem: BaseException, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> bool:
-    """Whether pydantic complains of something that is no argument of the tool by any name."""
-    known = known_names(schema).keys() | arguments.keys()
-    return any(not loc or loc[0] not in known for loc in map(loc_of, errors_of(problem)))
-
-
-# By name: whoever has no SDK may read exceptions, too.
-PROTOCOL_ERRORS: Final = frozenset({"mcp.shared.exceptions.MCPError", "mcp.shared.exceptions.McpError"})
-_CLIENTS: Final = ("fastmcp.client.", "mcp.client.", "failwell.client.")
+def _validation_error(exc: BaseException) -> BaseException | None:
+    """Pydantic's exception, if this is one or was raised from one."""
+    for each in (exc, exc.__cause__):
+        if type(each).__name__ == "ValidationError" and type(each).__module__.startswith("pydantic"):
+            return each
+    return None
 
 
 def is_clients(exc: BaseException) -> bool:

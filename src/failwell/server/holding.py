@@ -20,7 +20,7 @@ from failwell.recovery import Held, Hold
 from failwell.sdk import InputRequiredResult
 
 from .questions import answer_to, can_ask, elicit
-from .served_call import ServedCall
+from .served_call import ServedCall, connection_of
 
 T = TypeVar("T")
 
@@ -109,7 +109,7 @@ class Holds:
                 self._callers.popitem(last=False)
             shared = shared_hold(self._store, self._seconds, session, login)
             return self._callers.setdefault(key, Hold(self._seconds) if shared is None else shared)
-        lasting = connection = call.connection
+        lasting = connection = connection_of(request)
         if call.era >= MODERN_ERA:
             # In the newer era each request has a connection of its own; what lasts is the way out, and where a server
             # is called in its own process, what was made for the client when it came.

@@ -27,7 +27,7 @@ from failwell.sdk import CallToolResult, MCPError, protocol_error
 
 from .holding import caller_of
 from .options import PROTOCOL_NUMBERS
-from .served_call import ServedCall, marks_of
+from .served_call import ServedCall, frame_of
 
 if TYPE_CHECKING:
     from .boundary import Boundary, FrameworkCall
@@ -38,8 +38,6 @@ log = logging.getLogger("failwell.server")
 T = TypeVar("T")
 REPLAYED: Final = keys.REPLAYED
 """The key in the `_meta` of an answer which says that it was given before."""
-CODES: Final = ("IDEMPOTENCY_CONFLICT", "IDEMPOTENCY_UNFINISHED", "INVALID_PARAMS")
-"""What a call is refused with because of its key, whatever the tool declares."""
 # Between two looks at a call that another process answers.
 _FIRST_LOOK: Final = 0.01
 _LAST_LOOK: Final = 0.25
@@ -180,7 +178,7 @@ class IdempotentCalls:
         """The answer to a call with a key: `work` is done, or has been."""
 
         def refused(error: ToolError) -> Any:
-            return framework.from_sdk(boundary.refused(call, error, tool, marks_of(call.request)))
+            return framework.from_sdk(boundary.refuse(call, error, tool, frame_of(call.request).marks))
 
         if (problem := _problem(key)) is not None:
             return refused(problem)
@@ -202,7 +200,10 @@ class IdempotentCalls:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
             return await work() if tool.traits.repeatable else refused(_unfinished())
         answer = json.loads(kept.answer)
-        boundary.replayed(call, tool, _failure(answer), failed=_failed(answer))
+        if _failed(answer):
+            boundary.observer.ended(call, tool, _failure(answer), prevented=True)
+        else:
+            boundary.observer.succeeded(call, prevented=True)
         return framework.from_sdk(_again(answer))
 
     def _is_meant(self, sent: Mapping[str, Any]) -> bool:

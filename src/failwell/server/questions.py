@@ -66,7 +66,9 @@ async def elicit(
             input_requests={key: ElicitRequest(params=params)}, request_state=json.dumps(state, ensure_ascii=False)
         )
     try:
-        answer: ElicitResult = await call.request.session.elicit_form(message, form, related_request_id=call.request_id)
+        answer: ElicitResult = await call.request.session.elicit_form(
+            message, form, related_request_id=call.request.request_id
+        )
         return answer
     except Exception as exc:
         # It said that it could, and could not. The model is told what is needed instead.

@@ -11,6 +11,7 @@ from failwell.formats import (
     FORMATS,
     META_KEY,
     MODERN_ERA,
+    UNKNOWN,
     Outcome,
     as_result,
     find_client,
@@ -26,9 +27,8 @@ from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
-from .declared_failures import INPUT_DECLINED, declared_of, is_undeclared, rule_codes
+from .declared_failures import INPUT_DECLINED, KEY_CODES
 from .exception_reader import own_error
-from .idempotent_calls import CODES
 from .options import WIRE_OPTIONS, Envelope, Options
 from .replies import promised_remark
 from .served_call import FORMAT_KEY, ServedCall, ToolInfo, gate_of
@@ -75,20 +75,22 @@ class Renderer:
         """
         era = call.era
         error = outcome if isinstance(outcome, ToolError) else None
-        own = None if error is None else self._own(error, raised, guard, era)
+        own = self._own(error, raised, guard, era) if error is not None and isinstance(raised, MCPError) else None
         # The author raised just this, or read it so by a row of their own: nothing is to be added.
         as_written = isinstance(raised, ToolError) or (error is not None and error.authored)
-        if error is not None and self.is_protocol(error):
+        if error is not None and self.protocol and self.is_protocol(error):
             found = own or self._contract(_completed(error, as_written), era=era)
             raise protocol_error(found["code"], found["message"], found.get("data"))
-        asked_for, extension = call.wanted(), call.extension
+        asked_for, is_negotiated = call.wanted_format()
         name = asked_for or self.form
         wire = {key: value for key, value in self.wire.items() if name == self.form or key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments, is_own=self.is_gated)) is not None:
             wire["gate"] = gate
             if asked_for is None and not FORMATS[name].gated:
                 name = _GATED
-        client = call.client if self._client == "auto" else find_client(self._client)
+        client = find_client(call.client_name if self._client == "auto" else self._client)
+        if client is UNKNOWN and self._client == "auto":
+            client = None
         if gate in ("json", "both") and client is not None and client.structured == "instead":
             # Who asks for the object may see it instead of the text.
             client = replace(client, structured="shown")
@@ -96,7 +98,7 @@ class Renderer:
             client = replace(client, chosen=False)
         whole, is_contract = outcome, name == jsonrpc.FORMAT.name
         if self.envelope is not None and name == self.form:
-            wire |= self.envelope.settings() | {"strict": self.envelope.strict, "elapsed_ms": call.elapsed_ms}
+            wire |= self.envelope.settings() | {"strict": self.envelope.strict, "elapsed_ms": int(call.seconds * 1000)}
             if error is not None:
                 # The contract's own keys; `_meta` has the id anyway.
                 told = raised.correlation_id if isinstance(raised, ToolError) else None
@@ -119,7 +121,7 @@ class Renderer:
             words=words,
             era=era,
             # Who negotiates our extension knows what a failure looks like.
-            output_schema=promises and extension is None,
+            output_schema=promises and not is_negotiated,
             client=client,
             meta=False,
             form=own if is_contract else None,
@@ -152,9 +154,9 @@ class Renderer:
 
     def number(self, error: ToolError, raised: BaseException, era: str) -> int | None:
         """The number with which a failure leaves; None where it leaves without one."""
-        if (own := self._own(error, raised, None, era)) is not None:
+        if isinstance(raised, MCPError) and (own := self._own(error, raised, None, era)) is not None:
             return int(own["code"])
-        has_one = self.form == jsonrpc.FORMAT.name or self.is_protocol(error)
+        has_one = self.form == jsonrpc.FORMAT.name or (self.protocol and self.is_protocol(error))
         return jsonrpc.on_wire(None, error, era) if has_one else None
 
     def _own(self, error: ToolError, raised: BaseException, guard: Guard | None, era: str) -> dict[str, Any] | None:
@@ -183,14 +185,10 @@ class Renderer:
             number = -32602 if guarded.kind in (Kind.NOT_FOUND, Kind.VALIDATION) else -32603
         return protocol_error(number, guarded.message, data)
 
-    def undeclared(self, error: ToolError, tool: ToolInfo) -> bool:
-        """Whether a tool that declares its codes sends one that it does not declare."""
-        return is_undeclared(error, declared_of(tool.function), (*rule_codes((tool.function,)), *CODES))
-
     def common_codes(self) -> tuple[str, ...]:
         """What any tool of this server may answer, whatever it does itself, by the names that its format sends."""
         options, spec = self._options, FORMATS[self.form]
-        codes = {*COMMON_CODES, *(CODES if options.idempotency else ())}
+        codes = {*COMMON_CODES, *(KEY_CODES if options.idempotency else ())}
         if options.questions == "missing":
             codes.add(INPUT_DECLINED)
         given = {**self.wire, **({} if self.envelope is None else {"strict": self.envelope.strict})}

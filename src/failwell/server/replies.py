@@ -4,28 +4,47 @@ leave as they are."""
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
-from typing import Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from failwell.formats import FORMATS, GATES, META_KEY, keys, pretty, render, success
+from failwell.formats import FORMATS, GATES, META_KEY, keys, pretty, render, success, v1
 from failwell.model import Json, ToolError, plain, text, unwrapped
 from failwell.redact import Guard, masked, shorten
 from failwell.schema import Checker, properties_of
 from failwell.sdk import GENERATION, CallToolResult, ContentBlock, TextContent, changed, field
 from failwell.sdk import result as result_of
 
-from .options import Envelope
-from .served_call import BrokenResult, ServedCall, UnwritableResult, current
+from .options import Envelope, Options
+from .served_call import BrokenResult, ServedCall, ToolInfo, UnwritableResult, current, gate_of
+
+if TYPE_CHECKING:
+    from .boundary import FrameworkCall
+
+log = logging.getLogger("failwell.server")
 
 Gate = Literal["markdown", "json", "both"]
 T = TypeVar("T")
+IGNORED: Final = keys.IGNORED_ARGUMENTS
+"""The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
+STREAM: Final = "stream_progress"
 _WRAPPED: Final = {"result"}
 _STRUCTURED: Final = "structured_content" if GENERATION == 2 else "structuredContent"
 _FRAMEWORKS: Final = ("mcp", "mcp_types", "fastmcp", "fastmcp_slim")
 _ENVELOPE: Final = frozenset({"success", "data", "error", "meta"})
+_MOST_NAMES: Final = 20
+_LONGEST_NAME: Final = 100
+# How long texts and how many items stay, from what hardly shows to what is hardly left.
+_PLANS: Final = ((4000, 500), (2000, 200), (1000, 100), (500, 50), (200, 20), (100, 10), (60, 5), (40, 2), (20, 1))
+_DEEPEST: Final = 40
+# Arguments by which tools usually let themselves be asked for less.
+_LESS: Final = (
+    *("limit", "max_results", "page_size", "per_page", "count", "top_k", "offset", "page", "cursor"),
+    *("start", "end", "filter", "filters", "query", "fields", "select"),
+)
 
 
 def reply(
@@ -38,18 +57,26 @@ def reply(
     """
     if gate is not None and gate not in GATES:
         raise ValueError(f"There is no gate {gate!r}; use 'markdown', 'json' or 'both'.")
-    sent = _json(data)
-    call = current.get()
-    if call is not None:
-        call.data, call.meta = (sent,), dict(meta or {})
-    if call is not None and gate is None and call.arguments.get("format") in GATES:
-        gate = call.arguments["format"]
-    said = markdown if markdown is not None else sent if isinstance(sent, str) else _listed(sent)
-    people, programs = TextContent(type="text", text=said), TextContent(type="text", text=pretty(sent))
+    sent, call = _json(data), current.get()
+    if markdown is None:
+        # Data for people, where the tool has no words of its own.
+        def inline(value: Any) -> str:
+            return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+        lines = [inline(sent)]
+        if isinstance(sent, dict):
+            lines = [f"- **{name}**: {inline(each)}" for name, each in sent.items()]
+        elif isinstance(sent, list):
+            lines = [f"- {inline(each)}" for each in sent]
+        markdown = "\n".join(lines)
+    people, programs = TextContent(type="text", text=markdown), TextContent(type="text", text=pretty(sent))
     blocks: dict[str, list[Any]] = {"markdown": [people], "json": [programs], "both": [people, programs]}
-    made = result_of(blocks[gate or GATES[0]], structured_content=sent if isinstance(sent, dict) else None)
+    asked = gate or (call.arguments.get("format") if call is not None else None)
+    made = result_of(
+        blocks[asked if asked in GATES else GATES[0]], structured_content=sent if isinstance(sent, dict) else None
+    )
     if call is not None:
-        call.replied = made
+        call.data, call.meta, call.replied = (sent,), dict(meta or {}), made
         if gate is None and "format" not in call.arguments:
             call.ungated = blocks
     return made
@@ -70,17 +97,21 @@ def tool_result(
     return result_of(blocks, is_error=is_error, meta=dict(meta) if meta else None)
 
 
-def _listed(value: Any) -> str:
-    """Data for people, where the tool has no words of its own."""
-    if isinstance(value, dict):
-        return "\n".join(f"- **{name}**: {_inline(item)}" for name, item in value.items())
-    if isinstance(value, list):
-        return "\n".join(f"- {_inline(item)}" for item in value)
-    return _inline(value)
+async def progress(message: str, *, percent: float | None = None, data: object = None) -> dict[str, Json] | None:
+    """Tell the caller how far it is, if they asked for it; what was told, or None.
 
-
-def _inline(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    They ask with the tool's `stream_progress` argument, and with a progress token, as the protocol has it.
+    """
+    call = current.get()
+    if call is None or call.arguments.get(STREAM) is not True:
+        return None
+    wire: dict[str, Json] = {"type": "progress", "message": message}
+    if percent is not None and percent == percent:
+        wire["percent"] = min(100, max(0, percent))
+    if data is not None:
+        wire["data"] = plain(data)
+    await call.request.session.report_progress(wire.get("percent", 0), 100, message)
+    return wire
 
 
 def convert_result(convert: Callable[[Any], T], returned: Any) -> T:
@@ -91,19 +122,16 @@ def convert_result(convert: Callable[[Any], T], returned: Any) -> T:
     try:
         result = convert(value)
         if call is not None and call.enveloped and value is not call.replied:
-            call.data = () if _is_content(value) else (_data(value, getattr(result, _STRUCTURED, None)),)
+            some = value if isinstance(value, (list, tuple)) else (value,)
+            # It is for the framework to say what a result, a block or a picture is.
+            is_content = any(type(each).__module__.partition(".")[0] in _FRAMEWORKS for each in some)
+            call.data = () if is_content else (_data(value, getattr(result, _STRUCTURED, None)),)
         return result
     except (PydanticSerializationError, UnwritableResult) as exc:
         raise UnwritableResult(value) from exc
     except Exception as exc:
         # The tool has done its work by now.
         raise BrokenResult(value) from exc
-
-
-def _is_content(value: object) -> bool:
-    """Whether it is for the framework to say what it is: a result, a block, a picture."""
-    some = value if isinstance(value, (list, tuple)) else (value,)
-    return any(type(each).__module__.partition(".")[0] in _FRAMEWORKS for each in some)
 
 
 def _data(value: object, held: dict[str, Any] | None) -> Any:
@@ -122,39 +150,78 @@ def _json(value: object) -> Any:
     """A value as JSON, all of it; raises where that cannot be."""
     try:
         data = to_jsonable_python(value, by_alias=True)
-        text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+        json.dumps(data, ensure_ascii=False, allow_nan=False)
     except (PydanticSerializationError, ValueError, RecursionError) as exc:
         raise UnwritableResult(value) from exc
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return writable(data)
-    return data
+    return writable(data)
 
 
-def envelope_in(call: ServedCall, result: CallToolResult) -> tuple[dict[str, Any] | None, CallToolResult]:
+def read_envelope(call: ServedCall, result: CallToolResult) -> tuple[dict[str, Any] | None, CallToolResult]:
     """The envelope that a tool has made itself, if it has, and the result with just that: contract 003's own functions
     return one, or its text."""
     made = call.data[0] if call.data else None
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    if not isinstance(made, dict) and len(texts) == len(result.content) == 1 and texts[0][:1] == "{":
-        made = _read(texts[0])
-        return (made if _is_envelope(made) else None), result
-    if not _is_envelope(made):
-        return None, result
-    return made, changed(result, content=[TextContent(type="text", text=pretty(made))])
-
-
-def _is_envelope(made: Any) -> bool:
+    is_text = not isinstance(made, dict) and len(texts) == len(result.content) == 1 and texts[0][:1] == "{"
+    if is_text:
+        try:
+            made = json.loads(texts[0])
+        except (ValueError, RecursionError):
+            return None, result
     if not isinstance(made, dict) or not made.keys() <= _ENVELOPE or "data" not in made:
-        return False
-    if made.get("success") is True:
-        return made.get("error") is None
+        return None, result
     error = made.get("error")
-    return made.get("success") is False and isinstance(error, dict) and isinstance(error.get("code"), str)
+    is_failure = isinstance(error, dict) and isinstance(error.get("code"), str)
+    if made.get("success") is not (not is_failure) or (error is not None and not is_failure):
+        return None, result
+    return made, result if is_text else changed(result, content=[TextContent(type="text", text=pretty(made))])
 
 
-def wrap_in_envelope(
+def report_unknown_arguments(call: ServedCall, unknown: list[str]) -> None:
+    """Have the `_meta` of the result name the arguments that were ignored."""
+    call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
+
+
+async def dress_result(call: ServedCall, result: Any, framework: FrameworkCall, options: Options) -> Any:
+    """A success in the server's envelope, not too long, and with what there is to say beside it."""
+    try:
+        whole = framework.to_sdk(result)
+        if not isinstance(whole, CallToolResult):
+            return result
+        if not is_writable(whole):
+            log.warning("A result of %s held half a character, which was replaced.", call.tool[:200])
+            whole = replace_surrogates(whole)
+        tool, guard = await framework.facts(), options.guard
+        if call.ungated and not call.enveloped:
+            is_gated = options.form == v1.FORMAT.name
+            if (gate := gate_of(tool.schema, call.arguments, is_own=is_gated)) is not None:
+                whole = changed(whole, content=call.ungated[gate])
+        if (most := options.wire.get("max_output")) is not None:
+            whole = truncate_result(call, whole, most, tool)
+        if isinstance(options.format, Envelope) and call.enveloped:
+            whole = _in_envelope(call, whole, options.format, tool.output)
+        if call.ignored:
+            # Whoever sends a secret by mistake sends it under any name.
+            held = guard(ToolError("", details={"names": list(call.ignored)})).details.get("names", ())
+            whole = changed(
+                whole, meta={**(whole.meta or {}), IGNORED: [name for name in held if isinstance(name, str)]}
+            )
+        if call.remarks:
+            # In words, or as contract 002 has remarks.
+            format = call.wanted_format()[0] or options.form
+            format = format if FORMATS[format].remarks else "text"
+            remarks = [guard(remark) for remark in call.remarks]
+            # Nothing about how to call again: the call worked.
+            texts = [render(remark.replace(fields=(), patch=()), format, guard=None) for remark in remarks]
+            content = [*whole.content, *(TextContent(type="text", text=text) for text in texts)]
+            whole = changed(whole, content=content, meta={**(whole.meta or {}), META_KEY: remarks[0].to_dict()})
+        return framework.from_sdk(whole)
+    except Exception as exc:
+        # The tool did its work, and whoever called it must know; how it looks comes second.
+        log.error("A result of %s was sent as it was: %s.", call.tool[:200], type(exc).__name__)
+        return result
+
+
+def _in_envelope(
     call: ServedCall, result: CallToolResult, envelope: Envelope, output: Mapping[str, Any] | None
 ) -> CallToolResult:
     """A result in the envelope. What the tool's output schema promises stays in `structuredContent`."""
@@ -169,87 +236,11 @@ def wrap_in_envelope(
     else:
         # A text is a text, whatever it looks like.
         data = "\n".join(block.text for block in texts) if texts else None
-    wire = success(data, call.meta, **envelope.settings(), elapsed_ms=call.elapsed_ms)
+    wire = success(data, call.meta, **envelope.settings(), elapsed_ms=int(call.seconds * 1000))
     changes: dict[str, Any] = {"content": [TextContent(type="text", text=pretty(wire)), *rest]}
     if output is None:
         changes["structured_content"] = wire
     return changed(result, **changes)
-
-
-def _read(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def add_remarks(call: ServedCall, result: CallToolResult, guard: Guard, format: str) -> CallToolResult:
-    """The result with what there is to say about the call beside it: in words, or as contract 002 has remarks."""
-    format = format if FORMATS[format].remarks else "text"
-    remarks = [guard(remark) for remark in call.remarks]
-    # Nothing about how to call again: the call worked.
-    texts = [render(remark.replace(fields=(), patch=()), format, guard=None) for remark in remarks]
-    content = [*result.content, *(TextContent(type="text", text=text) for text in texts)]
-    meta = {**(result.meta or {}), META_KEY: remarks[0].to_dict()}
-    return changed(result, content=content, meta=meta)
-
-
-IGNORED: Final = keys.IGNORED_ARGUMENTS
-"""The key in the `_meta` of a result under which stand the arguments that the tool does not have."""
-
-
-def report_unknown_arguments(call: ServedCall, unknown: list[str]) -> None:
-    """Have the `_meta` of the result name the arguments that were ignored."""
-    call.ignored = tuple(name[:_LONGEST_NAME] for name in unknown[:_MOST_NAMES])
-
-
-_MOST_NAMES: Final = 20
-_LONGEST_NAME: Final = 100
-
-
-STREAM: Final = "stream_progress"
-
-
-def wants_progress(arguments: Mapping[str, Any]) -> bool:
-    """Whether the caller asked to be told how far it is: with `stream_progress` that is exactly true."""
-    return arguments.get(STREAM) is True
-
-
-def progress_message(message: str, *, percent: float | None = None, data: object = None) -> dict[str, Json]:
-    """The contract's object.
-
-    >>> progress_message("Applying the plan", percent=140)
-    {'type': 'progress', 'message': 'Applying the plan', 'percent': 100}
-    """
-    wire: dict[str, Json] = {"type": "progress", "message": message}
-    if percent is not None and percent == percent:
-        wire["percent"] = min(100, max(0, percent))
-    if data is not None:
-        wire["data"] = plain(data)
-    return wire
-
-
-async def progress(message: str, *, percent: float | None = None, data: object = None) -> dict[str, Json] | None:
-    """Tell the caller how far it is, if they asked for it; what was told, or None.
-
-    They ask with the tool's `stream_progress` argument, and with a progress token, as the protocol has it.
-    """
-    call = current.get()
-    if call is None or not wants_progress(call.arguments):
-        return None
-    wire = progress_message(message, percent=percent, data=data)
-    await call.request.session.report_progress(wire.get("percent", 0), 100, message)
-    return wire
-
-
-# How long texts and how many items stay, from what hardly shows to what is hardly left.
-_PLANS: Final = ((4000, 500), (2000, 200), (1000, 100), (500, 50), (200, 20), (100, 10), (60, 5), (40, 2), (20, 1))
-_DEEPEST: Final = 40
-# Arguments by which tools usually let themselves be asked for less.
-_LESS: Final = (
-    *("limit", "max_results", "page_size", "per_page", "count", "top_k", "offset", "page", "cursor"),
-    *("start", "end", "filter", "filters", "query", "fields", "select"),
-)
 
 
 def promised_remark(said: str, promised: Checker) -> dict[str, Any] | None:
@@ -299,7 +290,17 @@ def writable(value: Any) -> Any:
 
 def redact_result(result: CallToolResult, guard: Guard) -> CallToolResult:
     """An error that a tool has built itself, without the secrets in it; the very same if there are none."""
-    content = [_discreet(block, guard) for block in result.content]
+    content: list[Any] = []
+    for block in result.content:
+        held = block.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if (told := masked(held, redact=guard.redact)) == held:
+            content.append(block)
+            continue
+        try:
+            content.append(type(block).model_validate(told))
+        except ValueError:
+            # Without its password an address may be none.
+            content.append(TextContent(type="text", text=guard.redact.mask))
     changes: dict[str, Any] = {} if all(map(is_, content, result.content)) else {"content": content}
     for name in ("structured_content", "meta"):
         held = field(result, name)
@@ -308,21 +309,7 @@ def redact_result(result: CallToolResult, guard: Guard) -> CallToolResult:
     return changed(result, **changes) if changes else result
 
 
-def _discreet(block: Any, guard: Guard) -> ContentBlock:
-    held = block.model_dump(by_alias=True, mode="json", exclude_none=True)
-    told = masked(held, redact=guard.redact)
-    if told == held:
-        return block  # type: ignore[no-any-return]
-    try:
-        return type(block).model_validate(told)  # type: ignore[no-any-return]
-    except ValueError:
-        # Without its password an address may be none.
-        return TextContent(type="text", text=guard.redact.mask)
-
-
-def truncate_result(
-    call: ServedCall, result: CallToolResult, most: int, schema: Mapping[str, Any] | None, structured: bool
-) -> Any:
+def truncate_result(call: ServedCall, result: CallToolResult, most: int, tool: ToolInfo) -> CallToolResult:
     """The result in about `most` characters; itself if it fits. What an output schema promises is never cut."""
     texts = [block for block in result.content if isinstance(block, TextContent)]
     total = sum(len(block.text) for block in texts)
@@ -330,24 +317,18 @@ def truncate_result(
         return result
     share = most // len(texts)
     content = [
-        block.model_copy(update={"text": _short(block.text, share)}) if isinstance(block, TextContent) else block
+        block.model_copy(update={"text": _truncate(block.text, share)}) if isinstance(block, TextContent) else block
         for block in result.content
     ]
     changes: dict[str, Any] = {"content": content}
     held = field(result, "structured_content")
-    if held is not None and not structured:
-        changes["structured_content"] = pruned(held, most)
+    if held is not None and tool.output is None:
+        changes["structured_content"] = truncate_data(held, most)
     if call.data:
-        call.data = (pruned(call.data[0], most),)
-    call.remarks += (_remark(total, most, schema),)
-    return changed(result, **changes)
-
-
-def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolError:
-    known = properties_of(schema)
-    offered = [name for name in _LESS if name in known]
+        call.data = (truncate_data(call.data[0], most),)
+    offered = [name for name in _LESS if name in properties_of(tool.schema)]
     how = f"use {' or '.join(offered[:3])}" if offered else "ask for a part of it"
-    return ToolError(
+    remark = ToolError(
         f"The output had {total} characters and was cut to about {most}.",
         code="OUTPUT_CUT",
         kind="validation",
@@ -355,40 +336,39 @@ def _remark(total: int, most: int, schema: Mapping[str, Any] | None) -> ToolErro
         suggestion=f"To see the rest, {how}.",
         details={"characters": total, "max_output": most},
     )
+    call.remarks += (remark,)
+    return changed(result, **changes)
 
 
-def _short(said: str, limit: int) -> str:
-    if len(said) <= limit:
-        return said
-    if said.lstrip()[:1] in ("{", "["):
+def _truncate(said: str, limit: int) -> str:
+    if len(said) > limit and said.lstrip()[:1] in ("{", "["):
         try:
-            value = json.loads(said)
+            data = truncate_data(json.loads(said), limit)
         except (ValueError, RecursionError):
             return shorten(said, limit)
-        encode = pretty if "\n" in said else json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-        return encode(pruned(value, limit))
+        return pretty(data) if "\n" in said else json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return shorten(said, limit)
 
 
-def pruned(value: Any, limit: int) -> Any:
+def truncate_data(value: Any, limit: int) -> Any:
     """JSON data in about `limit` characters: long texts lose their middle, long lists and objects their end."""
-    cut = value
+
+    def cut(value: Any, longest: int, most: int, depth: int) -> Any:
+        if isinstance(value, str):
+            return shorten(value, longest)
+        if not isinstance(value, (dict, list)):
+            return value
+        if depth == 0:
+            return f"({len(value)} more)"
+        more = len(value) - most
+        if isinstance(value, dict):
+            kept = {name: cut(item, longest, most, depth - 1) for name, item in list(value.items())[:most]}
+            return kept if more <= 0 else {**kept, "…": f"{more} more"}
+        items = [cut(item, longest, most, depth - 1) for item in value[:most]]
+        return items if more <= 0 else [*items, f"…({more} more)"]
+
     for longest, most in _PLANS:
-        cut = _prune(value, longest, most, _DEEPEST)
-        if len(json.dumps(cut, ensure_ascii=False)) <= limit:
+        shorter = cut(value, longest, most, _DEEPEST)
+        if len(json.dumps(shorter, ensure_ascii=False)) <= limit:
             break
-    return cut
-
-
-def _prune(value: Any, longest: int, most: int, depth: int) -> Any:
-    if isinstance(value, str):
-        return shorten(value, longest)
-    if depth == 0 and isinstance(value, (dict, list)):
-        return f"({len(value)} more)"
-    if isinstance(value, dict):
-        kept = {name: _prune(item, longest, most, depth - 1) for name, item in list(value.items())[:most]}
-        return kept if len(value) <= most else {**kept, "…": f"{len(value) - most} more"}
-    if isinstance(value, list):
-        items = [_prune(item, longest, most, depth - 1) for item in value[:most]]
-        return items if len(value) <= most else [*items, f"…({len(value) - most} more)"]
-    return value
+    return shorter

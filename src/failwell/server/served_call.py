@@ -12,8 +12,9 @@ from time import perf_counter
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from failwell.formats import FORMATS, GATES, META_KEY, UNKNOWN, Client, Outcome, find_client, keys
+from failwell.formats import FORMATS, GATES, META_KEY, Outcome, keys
 from failwell.model import (
+    Effect,
     Marks,
     NeedsInput,
     ToolError,
@@ -41,7 +42,7 @@ FORMAT_KEY: Final = keys.FORMAT
 
 
 class ServedCall:
-    """What is known of a call while it is answered. Nothing is read of the request before somebody needs it."""
+    """What is known of a call while it is answered."""
 
     # Values of the class: hardly any call changes one of them.
     aliases: frozenset[str] = frozenset()
@@ -72,25 +73,13 @@ class ServedCall:
         self.arguments = arguments
         self.request = request
         """The SDK's ServerRequestContext."""
+        self.era = str(request.protocol_version)
         self.started = perf_counter()
 
     @property
     def seconds(self) -> float:
         """How long it has been going on."""
         return perf_counter() - self.started
-
-    @property
-    def elapsed_ms(self) -> int:
-        return int(self.seconds * 1000)
-
-    @property
-    def era(self) -> str:
-        return str(self.request.protocol_version)
-
-    @property
-    def request_id(self) -> str | int | None:
-        found: str | int | None = self.request.request_id
-        return found
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -117,43 +106,25 @@ class ServedCall:
         return is_its and (sent.get("arguments") or {}) == self.arguments
 
     @property
-    def sent_meta(self) -> object:
-        """The `_meta` that was sent with it."""
-        return self.params.get("_meta")
-
-    @property
-    def connection(self) -> object:
-        """What lasts as long as the client stays connected: where the transport has no sessions, one call."""
-        return connection_of(self.request)
-
-    @property
     def client_name(self) -> str | None:
         """Who calls, as `name/version`."""
         sent = self.request.session.client_params
         return None if sent is None else f"{sent.client_info.name}/{sent.client_info.version}"
 
-    @property
-    def client(self) -> Client | None:
-        """What is known about who calls; None for a client that nobody has looked at."""
-        known = find_client(self.client_name)
-        return None if known is UNKNOWN else known
-
-    @property
-    def extension(self) -> Mapping[str, Any] | None:
-        """What the client says about our extension; None if it does not know it."""
-        capabilities = self.request.session.client_capabilities
-        declared = capabilities.extensions if capabilities is not None else None
-        settings = (declared or {}).get(EXTENSION)
-        return settings if isinstance(settings, Mapping) else None
-
-    def wanted(self) -> str | None:
-        """The format the client asked for: for this call, or when it connected. What does not exist was not asked."""
-        sent, extension = (self.request.params or {}).get("_meta"), self.extension
+    def wanted_format(self) -> tuple[str | None, bool]:
+        """The format the client asked for, for this call or when it connected, and whether it knows our extension. What
+        does not exist was not asked for."""
+        sent = (self.request.params or {}).get("_meta")
         wanted = [sent.get(FORMAT_KEY)] if isinstance(sent, Mapping) else []
-        if extension is not None:
+        capabilities = self.request.session.client_capabilities
+        extension = ((capabilities.extensions if capabilities is not None else None) or {}).get(EXTENSION)
+        if is_known := isinstance(extension, Mapping):
             extended = extension.get("formats")
             wanted += extended if isinstance(extended, list) else [extended]
-        return next((name for name in wanted if isinstance(name, str) and name in FORMATS), None)
+        for name in wanted:
+            if isinstance(name, str) and name in FORMATS:
+                return name, is_known
+        return None, is_known
 
 
 current: ContextVar[ServedCall | None] = ContextVar("failwell_call", default=None)
@@ -176,23 +147,15 @@ class MiddlewareFrame:
         return not self.marks.has_run and len(self.marks.runs) == (self.raised is raised)
 
 
-middleware_frame: ContextVar[MiddlewareFrame | None] = ContextVar("failwell_passage", default=None)
+middleware_frame: ContextVar[MiddlewareFrame | None] = ContextVar("failwell_frame", default=None)
 """The request that is under way: between the outermost middleware and the handler there is an author's own."""
 
 
-def marks_of(request: Any) -> Marks:
-    """The marks of the call of a request: the same, where somebody's middleware has it run again."""
-    way = middleware_frame.get()
-    if way is not None and (way.request is request or _is_same(way.request, request)):
-        return way.marks
-    return Marks()
-
-
-def record_exception(request: Any, raised: BaseException) -> None:
-    """Say that the answer to a request leaves as this, and not as a result."""
-    way = middleware_frame.get()
-    if way is not None and _is_same(way.request, request):
-        way.raised = raised
+def frame_of(request: Any) -> MiddlewareFrame:
+    """The frame of a request: the same, where somebody's middleware has it run again; a new one where there is none."""
+    frame = middleware_frame.get()
+    is_its = frame is not None and (frame.request is request or _is_same(frame.request, request))
+    return frame if frame is not None and is_its else MiddlewareFrame(request)
 
 
 def add_alias(name: str, inner: str) -> None:
@@ -202,42 +165,37 @@ def add_alias(name: str, inner: str) -> None:
         call.aliases |= {inner}
 
 
+def _marks_of(name: str) -> tuple[ServedCall, Marks] | None:
+    """The call that is being answered, if this is its tool, and what that has passed."""
+    call, passed = current.get(), marks.get()
+    return (call, passed) if call is not None and passed is not None and call.is_of(name) else None
+
+
 def mark_finished(name: str, returned: object = ...) -> None:
     """Say that the tool of the call that is being answered came to its end: what fails after that stands around it."""
-    call, passed = current.get(), marks.get()
-    if call is not None and passed is not None and (call.tool == name or call.is_of(name)):
-        passed.has_run = True
-        call.returned = returned
+    if (found := _marks_of(name)) is not None:
+        call, passed = found
+        passed.has_run, call.returned = True, returned
 
 
 def mark_teardown_failed(name: str) -> None:
     """Say that this tool came to its end, and that what it used could not be closed: that may have taken back its work,
     or not."""
-    call, passed = current.get(), marks.get()
-    if call is not None and passed is not None and call.is_of(name) and passed.effect is None:
-        passed.broken += 1
+    if (found := _marks_of(name)) is not None and found[1].effect is None:
+        found[1].broken += 1
 
 
 def has_finished(name: str) -> bool:
     """Whether that was said of this tool."""
-    call, passed = current.get(), marks.get()
-    return call is not None and passed is not None and passed.has_run and call.is_of(name)
+    return (found := _marks_of(name)) is not None and found[1].has_run
 
 
 def record_failed_run(name: str, outcome: object = None) -> None:
     """Say how a run of a tool failed, as far as that is known: if it is the tool of the call, somebody around it may
     run it again."""
-    call, passed = current.get(), marks.get()
-    if call is None or passed is None or not call.is_of(name) or isinstance(outcome, NeedsInput):
-        return
-    passed.runs += (outcome.effect if isinstance(outcome, ToolError) else None,)
-
-
-def stated_failure(result: CallToolResult) -> ToolError | NeedsInput | None:
-    """The failure that an error result states, in its `_meta` or in the form of a contract; None where it has words."""
-    found = read(result)
-    is_stated = found is not None and (found.standing == "stated" or META_KEY in (result.meta or {}))
-    return found if is_stated and not getattr(found, "legacy", False) else None
+    if (found := _marks_of(name)) is not None and not isinstance(outcome, NeedsInput):
+        effects: tuple[Effect | None, ...] = (outcome.effect if isinstance(outcome, ToolError) else None,)
+        found[1].runs += effects
 
 
 def record_returned_error(name: str, result: CallToolResult) -> None:
@@ -248,13 +206,18 @@ def record_returned_error(name: str, result: CallToolResult) -> None:
         passed.said = "\n".join(block.text for block in result.content if block.type == "text")
 
 
+def stated_failure(result: CallToolResult) -> ToolError | NeedsInput | None:
+    """The failure that an error result states, in its `_meta` or in the form of a contract; None where it has words."""
+    found = read(result)
+    is_stated = found is not None and (found.standing == "stated" or META_KEY in (result.meta or {}))
+    return found if is_stated and not getattr(found, "legacy", False) else None
+
+
 def is_within(request: Any) -> bool:
     """Whether the call of this request is being answered already: then it is a tool that calls another. What a tool
     asks of a server through a client is a request of its own, though it is begun in the context of the tool."""
     call = current.get()
-    if call is None:
-        return False
-    return _is_same(call.request, request)
+    return call is not None and _is_same(call.request, request)
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -265,6 +228,7 @@ def _is_same(one: Any, other: Any) -> bool:
 
 
 def connection_of(request: Any) -> object:
+    """What lasts as long as the client stays connected: where the transport has no sessions, one call."""
     session = request.session
     return getattr(session, "_connection", session)
 
@@ -294,6 +258,7 @@ GROUP: Final = "__failwell_group__"
 
 _READING_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _MOST_TRANSFORMS: Final = 20
+_MOST_KNOWN: Final = 1_000
 
 NOTHING_KNOWN: Final = Traits()
 
@@ -346,22 +311,20 @@ class ToolInfo:
             return group.facts(arguments)
         annotations, output = tool.annotations, getattr(tool, "output_schema", None)
         parts = (function, tool.parameters, output, annotations, tool.description)
+        # Apart, since annotations may be changed in their place.
         hints = getattr(annotations, "__dict__", annotations) or {}
         known = _known.get((name, id(function)))
-        if known is not None and all(map(is_, known.parts, parts)) and known.hints == hints:
-            return known.facts
-        facts = cls.of(name, tool.parameters, output, annotations, None, function, tool.description)
-        if facts.traits.read_only is None and _posts(tool):
-            facts = replace(facts, traits=replace(facts.traits, read_only=False))
+        if known is not None and all(map(is_, known[0], parts)) and known[1] == hints:
+            return known[2]
+        info = cls.of(name, tool.parameters, output, annotations, None, function, tool.description)
+        # What FastMCP made from an OpenAPI document says by its method whether it is a read.
+        method = getattr(getattr(innermost(tool), "_route", None), "method", None)
+        if info.traits.read_only is None and method is not None and str(method).upper() not in _READING_METHODS:
+            info = replace(info, traits=replace(info.traits, read_only=False))
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
-        _known[name, id(function)] = _Known(parts, dict(hints), facts)
-        return facts
-
-    @property
-    def structured(self) -> bool:
-        """Whether it promises what it returns."""
-        return self.output is not None
+        _known[name, id(function)] = parts, dict(hints), info
+        return info
 
     @property
     def marks_effects(self) -> bool:
@@ -373,25 +336,19 @@ class ToolInfo:
     def label(self) -> str:
         return self.name if self.action is None else f"{self.name}/{self.action}"
 
-
-class _Known(NamedTuple):
-    """What was found out about a tool, and what it was found out from."""
-
-    parts: tuple[Any, ...]
-    hints: dict[str, Any]
-    """Apart, since annotations may be changed in their place."""
-    facts: ToolInfo
-
-
-# A server asks for every tool of its own at each failure that leaves something open.
-_known: dict[tuple[str, int], _Known] = {}
-_MOST_KNOWN: Final = 1000
+    def to_listed(self) -> dict[str, Any]:
+        """The tool as MCP lists it."""
+        traits = self.traits
+        hints = {
+            "readOnlyHint": traits.read_only,
+            "idempotentHint": traits.idempotent,
+            "destructiveHint": traits.destructive,
+        }
+        return {"name": self.name, "description": self.description, "inputSchema": self.schema, "annotations": hints}
 
 
-def _posts(tool: object) -> bool:
-    """Whether a tool that FastMCP made from an OpenAPI document sends what is no read, whatever it is called there."""
-    method = getattr(getattr(innermost(tool), "_route", None), "method", None)
-    return method is not None and str(method).upper() not in _READING_METHODS
+# By name and function: a server asks for every tool of its own at each failure that leaves something open.
+_known: dict[tuple[str, int], tuple[tuple[Any, ...], dict[str, Any], ToolInfo]] = {}
 
 
 def innermost(tool: Any) -> Any:
@@ -406,17 +363,6 @@ def innermost(tool: Any) -> Any:
 def group_of(function: object) -> Group | None:
     """The group whose tool has this function; None for any other tool's."""
     return getattr(function, GROUP, None)
-
-
-def to_listed(tool: ToolInfo) -> dict[str, Any]:
-    """A tool as MCP lists it."""
-    traits = tool.traits
-    hints = {
-        "readOnlyHint": traits.read_only,
-        "idempotentHint": traits.idempotent,
-        "destructiveHint": traits.destructive,
-    }
-    return {"name": tool.name, "description": tool.description, "inputSchema": tool.schema, "annotations": hints}
 
 
 class Abandoned(Exception):
@@ -436,13 +382,6 @@ def reraise_control_flow(exc: BaseException) -> BaseException:
     return exc
 
 
-# Whose parts with these names run tools.
-_FRAMEWORKS: Final = ("mcp.", "fastmcp.")
-_RUNNING: Final = ".tools"
-# One that was made of another is that one, with other arguments.
-_MADE_OF: Final = ".tool_transform"
-
-
 def runs_another(exc: BaseException, code: CodeType | None) -> bool:
     """Whether an exception came out of a tool that a framework ran for the function with this code, an author's own:
     what it says is said of that tool."""
@@ -450,8 +389,10 @@ def runs_another(exc: BaseException, code: CodeType | None) -> bool:
     for trace in frames(exc):
         frame = trace.tb_frame
         place = str(frame.f_globals.get("__name__"))
-        if is_inside and _RUNNING in place and place.startswith(_FRAMEWORKS):
-            if place.endswith(_MADE_OF):
+        # The frameworks' parts with this name run tools.
+        if is_inside and ".tools" in place and place.startswith(("mcp.", "fastmcp.")):
+            if place.endswith(".tool_transform"):
+                # One that was made of another is that one, with other arguments.
                 return False
             has_run = True
         elif frame.f_code is code and not is_frameworks_module(place):
@@ -464,17 +405,11 @@ def is_teardown_failure(exc: BaseException) -> bool:
     """Whether it was raised when FastMCP closed what a tool depends on, after the tool itself had returned."""
     for outer, inner in pairwise(frames(exc)):
         is_closing = inner.tb_frame.f_code.co_name == "__aexit__"
+        is_framework = outer.tb_frame.f_globals.get("__name__") == "fastmcp.server.dependencies"
         # With what a block has raised, where it has.
-        if (
-            is_closing
-            and outer.tb_frame.f_globals.get("__name__") == _DEPENDENCIES
-            and inner.tb_frame.f_locals.get("typ", inner) is None
-        ):
+        if is_closing and is_framework and inner.tb_frame.f_locals.get("typ", inner) is None:
             return True
     return False
-
-
-_DEPENDENCIES: Final = "fastmcp.server.dependencies"
 
 
 class BrokenResult(Exception):
