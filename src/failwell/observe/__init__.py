@@ -19,7 +19,6 @@ from .events import Events as Events
 from .events import Hook as Hook
 from .events import Try as Try
 from .events import emit as emit
-from .events import new_id as new_id
 from .identity import CALL_KEY as CALL_KEY
 from .identity import SESSION_HEADER as SESSION_HEADER
 from .identity import SESSION_VARIABLE as SESSION_VARIABLE
@@ -31,6 +30,7 @@ from .identity import session_in as session_in
 from .identity import trace_of as trace_of
 from .log import log_failure as log_failure
 from .log import logged
+from .log import new_id as new_id
 from .otel import TRACE_NAMES as TRACE_NAMES
 from .otel import count_failure as count_failure
 from .otel import current_trace as current_trace

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -134,11 +133,3 @@ def _report(hook: Hook, exc: Exception) -> None:
     with suppress(Exception):
         name = attribute(hook, "__qualname__") or type(hook).__qualname__
         log.warning("The hook %s raised, which is said only once: %s", name, DEFAULT.text(exc_summary(exc)))
-
-
-def new_id() -> str:
-    """A random name for one failure, to be told by a user and found in the log.
-
-    From the system, not from `random`: a server that seeds that would give the same names again.
-    """
-    return os.urandom(6).hex()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import traceback
 from collections import deque
 from collections.abc import Mapping
@@ -13,8 +14,6 @@ from typing import Any, Final, NamedTuple
 from failwell.formats import default_code, number_of
 from failwell.model import Json, Kind, Severity, ToolError, pattern, plain_map, text
 from failwell.redact import DEFAULT, Guard
-
-from .events import new_id
 
 EVENT: Final = "tool_error"
 _log = logging.getLogger("failwell")
@@ -111,6 +110,14 @@ def logged(
     log_failure(_log if logger is None else logger, known, tool=tool, guard=guard, **about)
     known.logged = True
     return known
+
+
+def new_id() -> str:
+    """A random name for one failure, to be told by a user and found in the log.
+
+    From the system, not from `random`: a server that seeds that would give the same names again.
+    """
+    return os.urandom(6).hex()
 
 
 def _method(logger: Any, level: int) -> Any:
