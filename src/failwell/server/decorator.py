@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cache, partial
 from types import CoroutineType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, overload
 
@@ -16,7 +16,7 @@ from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 from failwell.redact import DEFAULT as GUARD
 
 from .exception_reader import Effects, source_of
-from .functions import Naming, alike, is_of_kind, name_of, passing
+from .functions import alike, is_of_kind, name_of, passing
 from .options import check_option
 from .served_call import NOTHING_KNOWN, ToolInfo, current
 
@@ -25,8 +25,6 @@ log = logging.getLogger("failwell.server")
 P = ParamSpec("P")
 R = TypeVar("R")
 _TIMEOUT_DELAY: Final = 60
-Failed = Callable[[BaseException, tuple[Any, ...], dict[str, Any]], Any]
-"""What becomes of a failure of a call with these arguments: it is raised, or given back as what to say instead."""
 _SECRETS: Final = GUARD.secrets
 
 
@@ -70,11 +68,11 @@ def tool_errors(
         check_option(name, value)
     if answer is not None and not callable(answer):
         raise TypeError(f"answer is a function, such as failwell.render, not {answer!r}.")
-    chosen = _Chosen(tool_name, tier, answer, table, logger or log)
-    return partial(_decorated, chosen) if function is None else _decorated(chosen, function)
+    failures = _Failures(tool_name, tier, answer, table, logger or log)
+    return failures.decorate if function is None else failures.decorate(function)
 
 
-class _Chosen(NamedTuple):
+class _Failures(NamedTuple):
     """How the failures of a function leave it."""
 
     tool_name: str | None
@@ -83,48 +81,62 @@ class _Chosen(NamedTuple):
     table: Table
     logger: Any
 
-
-def _decorated(chosen: _Chosen, function: Any) -> Any:
-    """The function or method with its failures read."""
-    if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(_decorated(chosen, function.__func__))
-    if isinstance(function, type) or not callable(function):
-        raise TypeError(_refused(function))
-    if is_of_kind(inspect.isgeneratorfunction, function) or is_of_kind(inspect.isasyncgenfunction, function):
-        raise TypeError("tool_errors() takes a function that returns its result, not a generator.")
-    failures = _Failures(chosen, function)
-    wrap = _awaited if is_of_kind(inspect.iscoroutinefunction, function) else _called
-    return wrap(function, failures.answer)
-
-
-class _Failures:
-    """What becomes of what one function raises."""
-
-    def __init__(self, chosen: _Chosen, function: Callable[..., Any]) -> None:
-        self._chosen = chosen
-        self._function = function
-        self._name = chosen.tool_name or name_of(function)
-
-    @cached_property
-    def _naming(self) -> Naming:
+    def decorate(self, function: Any) -> Any:
+        """The function or method with its failures read."""
+        if isinstance(function, (classmethod, staticmethod)):
+            return type(function)(self.decorate(function.__func__))
+        if isinstance(function, type):
+            raise TypeError(f"tool_errors() takes a function, not the class {function.__name__}; decorate its methods.")
+        if isinstance(function, str):
+            raise TypeError(
+                f"tool_errors() takes a function, not {function!r}; a name is given as tool_name={function!r}."
+            )
+        if not callable(function):
+            hint = "; put it below @property" if isinstance(function, property) else ""
+            raise TypeError(f"tool_errors() takes a function, not {type(function).__name__}{hint}.")
+        if is_of_kind(inspect.isgeneratorfunction, function) or is_of_kind(inspect.isasyncgenfunction, function):
+            raise TypeError("tool_errors() takes a function that returns its result, not a generator.")
         # Looked up by the first failure: most functions never have one.
-        return passing(self._function)
+        naming = cache(partial(passing, function))
 
-    def answer(self, exc: BaseException, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            with marking():
+                try:
+                    return unwrapped(await function(*args, **kwargs))
+                except (Exception, SystemExit) as exc:
+                    return self._fail(function, exc, naming()(args, kwargs))
+
+        async def finished(result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            with marking():
+                try:
+                    return unwrapped(await result)
+                except (Exception, SystemExit) as exc:
+                    return self._fail(function, exc, naming()(args, kwargs))
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with marking():
+                try:
+                    result = unwrapped(function(*args, **kwargs))
+                except (Exception, SystemExit) as exc:
+                    return self._fail(function, exc, naming()(args, kwargs))
+            # What is yet to be awaited: that a function is async may be hidden.
+            return finished(result, args, kwargs) if isinstance(result, CoroutineType) else result
+
+        return alike(awaited if is_of_kind(inspect.iscoroutinefunction, function) else called, function)
+
+    def _fail(self, function: Callable[..., Any], exc: BaseException, sent: dict[str, Any]) -> Any:
         """The answer, or the failure, raised: without the secrets among what the function was called with."""
-        chosen, name, served = self._chosen, self._name, current.get()
-        secrets = _SECRETS.values(self._naming(args, kwargs))
+        served, secrets = current.get(), _SECRETS.values(sent)
         if served is not None:
-            served.tier = chosen.tier
-        if served is not None and chosen.answer is None and chosen.table is DEFAULT:
-            known = _SECRETS.values(served.arguments) if secrets else ()
-            if all(secret in known for secret in secrets):
-                raise exc
+            served.tier = self.tier
+            if self.answer is None and self.table is DEFAULT:
+                known = _SECRETS.values(served.arguments) if secrets else ()
+                if all(secret in known for secret in secrets):
+                    raise exc
+        name = self.tool_name or name_of(function)
         # Inside a server the tool is the one that was called, whatever it is made of.
-        tool = name if served is None else chosen.tool_name
-        outcome: Outcome = (
-            exc if isinstance(exc, NeedsInput) else meaning(exc, tool, chosen.tier, chosen.table, self._function)
-        )
+        tool = name if served is None else self.tool_name
+        outcome: Outcome = exc if isinstance(exc, NeedsInput) else meaning(exc, tool, self.tier, self.table, function)
         guard = GUARD.knowing(secrets) if secrets else GUARD
         if isinstance(outcome, ToolError) and outcome is not exc and from_error(exc, context=False) is None:
             outcome = outcome.replace(crashed=True, cause=exc)
@@ -132,51 +144,10 @@ class _Failures:
         left = guard(outcome) if secrets else outcome
         if isinstance(outcome, ToolError) and isinstance(left, ToolError) and served is None and not outcome.logged:
             told = left if secrets else None
-            log_failure(chosen.logger, outcome, tool=name, exc=exc, guard=guard, told=told)
-        if chosen.answer is None:
+            log_failure(self.logger, outcome, tool=name, exc=exc, guard=guard, told=told)
+        if self.answer is None:
             raise left from (None if outcome is exc else exc)
-        return chosen.answer(left)
-
-
-def _awaited(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
-        with marking():
-            try:
-                return unwrapped(await function(*args, **kwargs))
-            except (Exception, SystemExit) as exc:
-                return failed(exc, args, kwargs)
-
-    return alike(awaited, function)
-
-
-def _called(function: Callable[..., Any], failed: Failed) -> Callable[..., Any]:
-    def called(*args: Any, **kwargs: Any) -> Any:
-        with marking():
-            try:
-                result = unwrapped(function(*args, **kwargs))
-            except (Exception, SystemExit) as exc:
-                return failed(exc, args, kwargs)
-        return _finished(result, failed, args, kwargs) if isinstance(result, CoroutineType) else result
-
-    return alike(called, function)
-
-
-async def _finished(result: Any, failed: Failed, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What was returned and is yet to be awaited: that a function is async may be hidden."""
-    with marking():
-        try:
-            return unwrapped(await result)
-        except (Exception, SystemExit) as exc:
-            return failed(exc, args, kwargs)
-
-
-def _refused(function: object) -> str:
-    if isinstance(function, type):
-        return f"tool_errors() takes a function, not the class {function.__name__}; decorate its methods."
-    if isinstance(function, str):
-        return f"tool_errors() takes a function, not {function!r}; a name is given as tool_name={function!r}."
-    hint = "; put it below @property" if isinstance(function, property) else ""
-    return f"tool_errors() takes a function, not {type(function).__name__}{hint}."
+        return self.answer(left)
 
 
 def meaning(

@@ -12,8 +12,7 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from concurrent.futures import Future
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pydantic import BaseModel
@@ -38,11 +37,59 @@ log = logging.getLogger("failwell.server")
 T = TypeVar("T")
 REPLAYED: Final = keys.REPLAYED
 """The key in the `_meta` of an answer which says that it was given before."""
-# Between two looks at a call that another process answers.
+# Between two looks at a call that is under way.
 _FIRST_LOOK: Final = 0.01
 _LAST_LOOK: Final = 0.25
 # So long is waited for the answer to the first call with a key; less than most clients wait.
 _PATIENCE: Final = 50.0
+_SAME_KEY: Final = "Make the same call again with the same key."
+
+_reused = partial(
+    Conflict,
+    "The idempotency key was used for another call: another tool, or other arguments.",
+    code="IDEMPOTENCY_CONFLICT",
+    suggestion="Give this call a key of its own; or repeat the first call exactly to get its answer. "
+    "This call was not made.",
+)
+_unfinished = partial(
+    Internal,
+    "The first call with this idempotency key has begun, and was never answered.",
+    code="IDEMPOTENCY_UNFINISHED",
+)
+_elsewhere = partial(
+    Internal,
+    "This server does not know the idempotency key: it was given to another one, or to an earlier one.",
+    code="IDEMPOTENCY_UNFINISHED",
+)
+_not_here = partial(
+    Transient,
+    "The call came to another server process than the one whose idempotency keys the agent knows, so it was not "
+    "made. Processes behind one address need a store of keys that they share.",
+    code="UNAVAILABLE",
+    effect=Effect.NONE,
+    suggestion=_SAME_KEY,
+)
+_store_away = partial(
+    Transient,
+    "The call was not made, because the store of its idempotency key cannot be reached.",
+    code="UNAVAILABLE",
+    effect=Effect.NONE,
+    suggestion=_SAME_KEY,
+)
+# An earlier call with the key may have been made: `none`, or advice, would have a model make it again under a new key.
+_not_known = partial(
+    Transient,
+    "whether an earlier call with this idempotency key was made cannot be looked up at present",
+    code="UNAVAILABLE",
+    effect=Effect.UNKNOWN,
+)
+_under_way = partial(
+    Transient,
+    "The first call with this idempotency key is still under way. Where one server calls the other to answer, they "
+    "wait for each other: each needs a store of keys of its own.",
+    code="UNAVAILABLE",
+    effect=Effect.UNKNOWN,
+)
 
 
 def key_of(call: ServedCall) -> Any:
@@ -51,114 +98,20 @@ def key_of(call: ServedCall) -> Any:
     return sent.get(KEY) if isinstance(sent, Mapping) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A key as the store knows it, and what identifies the call that is made with it."""
-
-    key: str
-    call: str
-
-    @classmethod
-    def of(cls, call: ServedCall, key: str) -> Claim:
-        caller = caller_of(call.request)
-        # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
-        return cls(hash_of(caller, key), hash_of(caller, key, fingerprint(call.tool, call.arguments)))
-
-
-def _problem(key: object) -> ToolError | None:
-    if is_key(key):
-        return None
-    what = "is empty" if key == "" else f"has {len(key)} characters" if isinstance(key, str) else "is no text"
-    return Invalid(
-        f"The idempotency key of the call, `{KEY}` in its `_meta`, {what}.",
-        code="INVALID_PARAMS",
-        suggestion="Send a text of 1 to 255 characters, such as a random UUID, or none. The call was not made.",
-    )
-
-
-def _reused() -> ToolError:
-    return Conflict(
-        "The idempotency key was used for another call: another tool, or other arguments.",
-        code="IDEMPOTENCY_CONFLICT",
-        suggestion="Give this call a key of its own; or repeat the first call exactly to get its answer. "
-        "This call was not made.",
-    )
-
-
-def _unfinished() -> ToolError:
-    return Internal(
-        "The first call with this idempotency key has begun, and was never answered.",
-        code="IDEMPOTENCY_UNFINISHED",
-    )
-
-
-def _elsewhere() -> ToolError:
-    return Internal(
-        "This server does not know the idempotency key: it was given to another one, or to an earlier one.",
-        code="IDEMPOTENCY_UNFINISHED",
-    )
-
-
-def _not_here() -> ToolError:
-    return Transient(
-        "The call came to another server process than the one whose idempotency keys the agent knows, so it was not "
-        "made. Processes behind one address need a store of keys that they share.",
-        code="UNAVAILABLE",
-        effect=Effect.NONE,
-        suggestion="Make the same call again with the same key.",
-    )
-
-
-def _store_away(*, is_first: bool) -> ToolError:
-    """The call was not made. An earlier one with its key may have been, unless the agent says that this is the first:
-    then `none` would have it made again under a new key."""
-    return Transient(
-        "The call was not made, because the store of its idempotency key cannot be reached."
-        if is_first
-        else "whether an earlier call with this idempotency key was made cannot be looked up at present",
-        code="UNAVAILABLE",
-        effect=Effect.NONE if is_first else Effect.UNKNOWN,
-        # A model that makes the call again may do so under another key.
-        suggestion="Make the same call again with the same key." if is_first else None,
-    )
-
-
-def _under_way() -> ToolError:
-    return Transient(
-        "The first call with this idempotency key is still under way. Where one server calls the other to answer, they "
-        "wait for each other: each needs a store of keys of its own.",
-        code="UNAVAILABLE",
-        effect=Effect.UNKNOWN,
-    )
-
-
-def _is_first(call: ServedCall) -> bool:
-    """Whether the agent says that it has not made the call before."""
-    return call.params["_meta"].get(keys.IDEMPOTENCY_FIRST) is True
-
-
 class IdempotentCalls:
     """Answers the calls that have keys."""
 
     def __init__(self, store: KeyStore) -> None:
         self.store = store
-        # What is under way in this process, so that nobody has to look again and again for it to end.
-        self._under_way: dict[str, Future[None]] = {}
         # What could not be written down.
         self._lost: set[str] = set()
-        self._apart: set[asyncio.Task[Any]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
 
     @classmethod
     def of(cls, option: bool | KeyStore) -> IdempotentCalls | None:
         if isinstance(option, bool):
             return cls(KeysInMemory()) if option else None
         return cls(option)
-
-    async def _ask(self, method: Callable[..., T], *given: Any) -> T:
-        """Ask the store; in a thread, if it may have to wait."""
-        if isinstance(self.store, KeysInMemory):
-            return method(*given)
-        return await asyncio.to_thread(method, *given)
 
     @property
     def settings(self) -> dict[str, Json]:
@@ -177,146 +130,130 @@ class IdempotentCalls:
     ) -> Any:
         """The answer to a call with a key: `work` is done, or has been."""
 
-        def refused(error: ToolError) -> Any:
+        def refuse(error: ToolError) -> Any:
             return framework.from_sdk(boundary.refuse(call, error, tool, frame_of(call.request).marks))
 
-        if (problem := _problem(key)) is not None:
-            return refused(problem)
-        if not self._is_meant(call.params["_meta"]) and not tool.traits.repeatable:
-            return refused(_not_here() if _is_first(call) else _elsewhere())
+        if not is_key(key):
+            what = "is empty" if key == "" else f"has {len(key)} characters" if isinstance(key, str) else "is no text"
+            problem = Invalid(
+                f"The idempotency key of the call, `{KEY}` in its `_meta`, {what}.",
+                code="INVALID_PARAMS",
+                suggestion="Send a text of 1 to 255 characters, such as a random UUID, or none. The call was not made.",
+            )
+            return refuse(problem)
+        meta, repeatable = call.params["_meta"], tool.traits.repeatable
+        # Whether the agent says that it has not made the call before, and whether it counts on the keys that are here:
+        # a new key may count on what was here before.
+        is_first = meta.get(keys.IDEMPOTENCY_FIRST) is True
+        known = (None, self.store.instance, *(getattr(self.store, "former", ()) if is_first else ()))
+        if meta.get(STORE) not in known and not repeatable:
+            return refuse(_not_here() if is_first else _elsewhere())
         try:
-            claim = Claim.of(call, str(key))
-            kept = await self._claimed(claim)
+            caller = caller_of(call.request)
+            # The key itself is not kept, so the hash of what little there may be to the arguments cannot be guessed.
+            name, made = hash_of(caller, key), hash_of(caller, key, fingerprint(call.tool, call.arguments))
+            kept = await self._claim(name, made)
         except Exception as exc:
             log.error("The key of a call of %s could not be looked up: %s.", call.tool[:200], type(exc).__name__)
-            return refused(_store_away(is_first=_is_first(call) or tool.traits.repeatable))
+            return refuse(_store_away() if is_first or repeatable else _not_known())
         if kept is None:
-            return await self._done(call, claim, tool, work, framework)
-        if kept.call != claim.call:
-            return refused(_reused())
+            try:
+                result = await work()
+            except BaseException as exc:
+                ending = self._start(self._settle(name, call, tool, None, exc))
+                if isinstance(exc, Exception):
+                    await asyncio.shield(ending)
+                raise
+            await asyncio.shield(self._start(self._settle(name, call, tool, framework.to_sdk(result), None)))
+            return result
+        if kept.call != made:
+            return refuse(_reused())
         if kept.state == "running":
-            return refused(_under_way())
+            return refuse(_under_way())
         if kept.answer is None:
             # Nobody knows how it ended, and for a tool that may be called twice it does not matter.
-            return await work() if tool.traits.repeatable else refused(_unfinished())
+            return await work() if repeatable else refuse(_unfinished())
         answer = json.loads(kept.answer)
-        if _failed(answer):
+        if _is_error(answer):
             boundary.observer.ended(call, tool, _failure(answer), prevented=True)
         else:
             boundary.observer.succeeded(call, prevented=True)
-        return framework.from_sdk(_again(answer))
+        return framework.from_sdk(_replay(answer))
 
-    def _is_meant(self, sent: Mapping[str, Any]) -> bool:
-        """Whether the keys here are those that the agent counts on; a new key may count on what was here before."""
-        store = sent.get(STORE)
-        if store in (None, self.store.instance):
-            return True
-        return sent.get(keys.IDEMPOTENCY_FIRST) is True and store in getattr(self.store, "former", ())
-
-    async def _claimed(self, claim: Claim) -> StoredCall | None:
+    async def _claim(self, name: str, made: str) -> StoredCall | None:
         """None once the key is this call's; or how the call that has it ended, if that can be waited for."""
         look, until = _FIRST_LOOK, time.monotonic() + _PATIENCE
         while True:
-            kept = await self._begun(claim)
-            if kept is None or kept.state != "running" or kept.call != claim.call:
+            claiming = self._start(self._ask(self.store.claim, name, made))
+            try:
+                kept = await asyncio.shield(claiming)
+            except asyncio.CancelledError:
+                # Nobody is left to make the call, but the key may be taken by now.
+                self._start(self._give_back(name, claiming))
+                raise
+            if kept is None:
+                self._lost.discard(name)
+                return None
+            if kept.state != "running" or kept.call != made or time.monotonic() >= until:
                 return kept
-            if (left := until - time.monotonic()) <= 0:
-                return kept
-            if claim.key in self._lost:
+            if name in self._lost:
                 return StoredCall(kept.call, "lost")
-            if (ending := self._under_way.get(claim.key)) is not None:
-                await asyncio.wait([asyncio.wrap_future(ending)], timeout=left)
+            await asyncio.sleep(look)
+            look = min(look * 2, _LAST_LOOK)
+
+    async def _give_back(self, name: str, claiming: asyncio.Task[StoredCall | None]) -> None:
+        await asyncio.wait([claiming])
+        if not claiming.cancelled() and claiming.exception() is None and claiming.result() is None:
+            try:
+                await self._ask(self.store.release, name)
+            except Exception as exc:
+                self._lost.add(name)
+                log.error("A key that was claimed for nobody could not be given back: %s.", type(exc).__name__)
+
+    async def _settle(
+        self, name: str, call: ServedCall, tool: ToolInfo, result: Any, raised: BaseException | None
+    ) -> None:
+        """Write down how a call ended: its answer, that it did nothing, or that nobody knows."""
+        try:
+            wire = result
+            if isinstance(result, BaseModel):
+                wire = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+            answer: dict[str, Any] | None = None
+            if isinstance(raised, MCPError):
+                error = raised.error
+                answer = {"error": {"code": error.code, "message": error.message, "data": error.data}}
+                # Those numbers say what has to come first: a capability, a version, a page. Others may come after
+                # anything.
+                is_nothing = call.outcome is None and error.code in PROTOCOL_NUMBERS
+            elif isinstance(wire, Mapping):
+                answer = {"result": wire}
+                # A question, and a failure that may be tried again, are none to keep.
+                is_nothing = wire.get("resultType") == "input_required" or (
+                    tool.traits.repeatable and _is_error(answer)
+                )
+            if answer is not None and (is_nothing or _did_nothing(call.outcome or _failure(answer))):
+                await self._ask(self.store.release, name)
+            elif answer is None or "content" not in answer.get("result", {"content": ()}):
+                # What is no result of a tool cannot be given again, but something was done.
+                await self._ask(self.store.lose, name)
             else:
-                await asyncio.sleep(look)
-                look = min(look * 2, _LAST_LOOK)
-
-    async def _begun(self, claim: Claim) -> StoredCall | None:
-        beginning = self._start(self._begin(claim))
-        try:
-            return await asyncio.shield(beginning)
-        except asyncio.CancelledError:
-            # Nobody is left to make the call, but the key may be taken by now.
-            self._start(self._undone(claim, beginning))
-            raise
-
-    async def _begin(self, claim: Claim) -> StoredCall | None:
-        kept = await self._ask(self.store.claim, claim.key, claim.call)
-        if kept is None:
-            self._lost.discard(claim.key)
-            future = self._under_way[claim.key] = Future()
-            # So that no one who waits for it can cancel it.
-            future.set_running_or_notify_cancel()
-        return kept
-
-    async def _undone(self, claim: Claim, beginning: asyncio.Task[StoredCall | None]) -> None:
-        await asyncio.wait([beginning])
-        if not beginning.cancelled() and beginning.exception() is None and beginning.result() is None:
-            await self._over(claim, lambda: self._ask(self.store.release, claim.key))
-
-    async def _done(
-        self,
-        call: ServedCall,
-        claim: Claim,
-        tool: ToolInfo,
-        work: Callable[[], Awaitable[Any]],
-        framework: FrameworkCall,
-    ) -> Any:
-        try:
-            result = await work()
+                await self._ask(self.store.finish, name, json.dumps(answer).encode())
         except BaseException as exc:
-            raised = exc
-            ending = self._start(self._over(claim, lambda: self._raised(claim, call, raised)))
-            if isinstance(exc, Exception):
-                await asyncio.shield(ending)
-            raise
-        ending = self._start(self._over(claim, lambda: self._returned(claim, call, tool, framework.to_sdk(result))))
-        await asyncio.shield(ending)
-        return result
+            self._lost.add(name)
+            log.error("How a call with a key ended could not be kept: %s.", type(exc).__name__)
+            if not isinstance(exc, Exception):
+                raise
+
+    async def _ask(self, method: Callable[..., T], *given: Any) -> T:
+        """Ask the store; in a thread, if it may have to wait."""
+        return method(*given) if isinstance(self.store, KeysInMemory) else await asyncio.to_thread(method, *given)
 
     def _start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Goes on whatever becomes of the call."""
         task = asyncio.ensure_future(work)
-        self._apart.add(task)
-        task.add_done_callback(self._apart.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
         return task
-
-    async def _over(self, claim: Claim, write: Callable[[], Awaitable[None]]) -> None:
-        try:
-            await write()
-        except BaseException as exc:
-            self._lost.add(claim.key)
-            log.error("How a call with a key ended could not be kept: %s.", type(exc).__name__)
-            if not isinstance(exc, Exception):
-                raise
-        finally:
-            self._under_way.pop(claim.key).set_result(None)
-
-    async def _returned(self, claim: Claim, call: ServedCall, tool: ToolInfo, whole: Any) -> None:
-        wire = (
-            whole.model_dump(by_alias=True, mode="json", exclude_none=True) if isinstance(whole, BaseModel) else whole
-        )
-        if not isinstance(wire, Mapping):
-            return await self._ask(self.store.lose, claim.key)
-        answer = {"result": wire}
-        asks = wire.get("resultType") == "input_required"
-        # A failure that may be tried again is none to keep. The last one is of a tool that wrote its failure itself.
-        spare = tool.traits.repeatable and _failed(answer)
-        if asks or spare or _did_nothing(call.outcome) or _did_nothing(_failure(answer)):
-            return await self._ask(self.store.release, claim.key)
-        # What is no result of a tool cannot be given again, but something was done.
-        if "content" not in wire:
-            return await self._ask(self.store.lose, claim.key)
-        return await self._ask(self.store.finish, claim.key, json.dumps(answer).encode())
-
-    async def _raised(self, claim: Claim, call: ServedCall, exc: BaseException) -> None:
-        if not isinstance(exc, MCPError):
-            return await self._ask(self.store.lose, claim.key)
-        answer = {"error": {"code": exc.error.code, "message": exc.error.message, "data": exc.error.data}}
-        # Those numbers say what has to come first: a capability, a version, a page. The others may come after anything.
-        between = call.outcome is None and exc.error.code in PROTOCOL_NUMBERS
-        if between or _did_nothing(call.outcome or _failure(answer)):
-            return await self._ask(self.store.release, claim.key)
-        return await self._ask(self.store.finish, claim.key, json.dumps(answer).encode())
 
 
 def _did_nothing(outcome: ToolError | NeedsInput | None) -> bool:
@@ -324,7 +261,7 @@ def _did_nothing(outcome: ToolError | NeedsInput | None) -> bool:
     return isinstance(outcome, NeedsInput) or (outcome is not None and outcome.effect is Effect.NONE)
 
 
-def _failed(answer: Mapping[str, Any]) -> bool:
+def _is_error(answer: Mapping[str, Any]) -> bool:
     return "error" in answer or answer["result"].get("isError") is True
 
 
@@ -333,10 +270,10 @@ def _failure(answer: Mapping[str, Any]) -> ToolError | None:
     sent = answer["result"].get("_meta") if "result" in answer else answer["error"].get("data")
     whole = sent.get(META_KEY) if isinstance(sent, Mapping) else None
     read = load(whole) if isinstance(whole, Mapping) else None
-    return read if isinstance(read, ToolError) and _failed(answer) else None
+    return read if isinstance(read, ToolError) and _is_error(answer) else None
 
 
-def _again(answer: dict[str, Any]) -> CallToolResult:
+def _replay(answer: dict[str, Any]) -> CallToolResult:
     """The answer once more, marked as what it is."""
     if "error" in answer:
         error = answer["error"]

@@ -92,15 +92,7 @@ class Table:
     @property
     def is_shipped(self) -> bool:
         """Whether it has no row that the package did not come with."""
-        # A loop, since this is asked of every failure.
-        table: Table | None = self
-        while table is not None and table is not SHIPPED:
-            if table._modules:
-                table._load()
-            if table._rows:
-                return False
-            table = table._below
-        return True
+        return self is SHIPPED or not (self._rows or self._modules or (self._below and not self._below.is_shipped))
 
     def packages(self) -> frozenset[str]:
         """The packages whose exceptions are known by their full names."""
