@@ -1041,7 +1041,7 @@ async def held_to_old_lists() -> list[str]:
     from mcp.server.lowlevel import Server as LowLevel
 
     from failwell.sdk import types
-    from failwell.server.adapters import shared as listings
+    from failwell.server.adapters import tool_calls as listings
 
     now = SimpleNamespace(name="id", is_read=True, listing="")
 

@@ -51,13 +51,12 @@ from failwell.server.served_call import (
     record_failed_run,
     record_returned_error,
     reraise_control_flow,
-    runs_another,
 )
-from failwell.server.wrong_requests import missing_arguments, no_such
+from failwell.server.wrong_requests import missing_arguments
 
 from .background import guard_tasks
 from .mcp2 import install_on, requests
-from .shared import Twins, cause_of, is_check_of_arguments, named_like, twin_of
+from .shared import Twins, answer_request, cause_of, is_nested, is_refusal, named_like, trail, twin_of
 from .wrong_messages import check_posts, path_of_fastmcp
 
 
@@ -220,7 +219,7 @@ def _is_from_python() -> bool:
 
 def _is_refused(exc: BaseException) -> bool:
     """Whether FastMCP has refused the arguments of a call, before the tool began."""
-    return not is_teardown_failure(exc) and is_check_of_arguments(exc)
+    return not is_teardown_failure(exc) and is_refusal(trail(exc))
 
 
 def _returned(result: ToolResult) -> object:
@@ -257,7 +256,7 @@ def _carrier(
 ) -> BaseException:
     """What goes on from inside a tool's run: nothing of the exception but what it means."""
     boundary = mine.boundary
-    nested = not rejected and runs_another(failed, code_of(tool.function))
+    nested = not rejected and is_nested(trail(failed)[-1:], code_of(tool.function))
     about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
     try:
         read = boundary.read(failed, tool, arguments, era=_era(), **about)
@@ -296,21 +295,19 @@ def _era() -> str:
 @cache
 def _guarded_component(entry: str, kind: type) -> type:
     """A kind of resource, template or prompt that reads its own failures. A template is told which URI to read."""
-    run = getattr(kind, entry)
+    run, is_prompt = getattr(kind, entry), entry == "_render"
 
     async def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _is_from_python():
-            return await run(self, *args, **kwargs)
-        is_prompt = entry == "_render"
-        place, what = ("name", self.name) if is_prompt else ("uri", str(args[0] if args else self.uri))
-        try:
+        async def checked() -> Any:
             if is_prompt and (missing := missing_arguments(self, args[0] if args else kwargs.get("arguments"))):
                 raise missing
             return await run(self, *args, **kwargs)
-        except BaseException as exc:
-            failed = reraise_control_flow(exc)
-        boundary = self.__dict__["_failwell"].boundary
-        raise boundary.request_error(failed, what, {place: what}, fastmcp_request_ctx.get())
+
+        if _is_from_python():
+            return await run(self, *args, **kwargs)
+        what = self.name if is_prompt else str(args[0] if args else self.uri)
+        boundary, asked = self.__dict__["_failwell"].boundary, fastmcp_request_ctx.get()
+        return await answer_request(boundary, "prompt" if is_prompt else "resource", what, asked, checked)
 
     return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: guarded})), kind)
 
@@ -369,7 +366,7 @@ class _ComponentCall(FrameworkCall):
             if name not in names:
                 return boundary.no_such_tool(call, names, raised)
         # Of other middleware, before the tool ran or after it; or what is to run in the background was refused.
-        rejected = not has_run and is_check_of_arguments(left)
+        rejected = not has_run and is_refusal(trail(left))
         return boundary.read(raised, await self.facts(), call.arguments, era=call.era, rejected=rejected)
 
     async def facts(self) -> ToolInfo:
@@ -396,6 +393,10 @@ class _AnswersMiddleware(Middleware):
     def __init__(self, server: FastMCP[Any], boundary: Boundary) -> None:
         self.server = server
         self.boundary = boundary
+        self._named: dict[str, tuple[str, str, Any]] = {
+            "resources/read": ("resource", "uri", server.list_resources),
+            "prompts/get": ("prompt", "name", server.list_prompts),
+        }
 
     def __call__(self, context: Any, call_next: Any) -> Any:
         # Outermost of all hooks at once, and without building a chain of them for each call.
@@ -418,38 +419,33 @@ class _AnswersMiddleware(Middleware):
         return self.boundary.handle(call, _ComponentCall(self, call, context, call_next))
 
     async def _requested(self, context: Any, call_next: Any, request: Any) -> Any:
-        message, method, bound = context.message, context.method, fastmcp_request_ctx.get()
-        place = {"resources/read": "uri", "prompts/get": "name"}.get(method)
-        what = None if place is None or not hasattr(message, place) else str(getattr(message, place))
-        asked = request if what is not None else bound
-        if context.type != "request" or (asked is None and what is not None):
+        named, bound, message = self._named.get(context.method), fastmcp_request_ctx.get(), context.message
+        if named is not None and not hasattr(message, named[1]):
+            named = None
+        asked = bound if named is None else request
+        if context.type != "request" or (asked is None and named is not None):
             return await call_next(context)
         if asked is not None and is_within(asked._srctx):
             return await call_next(context)
+        if named is not None:
+            kind, place, list_all = named
+
+            async def known() -> list[Any]:
+                return [getattr(each, place) for each in await list_all(run_middleware=False)]
+
+            what = str(getattr(message, place))
+            return await answer_request(self.boundary, kind, what, bound, lambda: call_next(context), names=known)
         try:
             return await call_next(context)
-        except (NotFoundError, DisabledError, ValidationError) as exc:
-            if what is None:
-                # FastMCP's own words about the request.
-                raise
-            failed: BaseException = exc
-            if not isinstance(exc, ValidationError):
-                failed = no_such("prompt" if place == "name" else "resource", what, await self._names(place))
+        except (NotFoundError, DisabledError, ValidationError):
+            # FastMCP's own words about the request.
+            raise
         except BaseException as exc:
             failed = reraise_control_flow(exc)
-        about = {} if what is None or place is None else {place: what}
-        raise self.boundary.request_error(failed, what or str(method), about, bound)
+        raise self.boundary.request_error(failed, str(context.method), {}, bound)
 
     async def tool(self, name: str) -> Any:
         try:
             return await self.server.get_tool(name)
         except Exception:
             return None
-
-    async def _names(self, place: str | None) -> list[str]:
-        try:
-            if place == "name":
-                return [each.name for each in await self.server.list_prompts(run_middleware=False)]
-            return [str(each.uri) for each in await self.server.list_resources(run_middleware=False)]
-        except Exception:
-            return []

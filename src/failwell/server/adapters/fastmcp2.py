@@ -25,18 +25,12 @@ from failwell.server.served_call import (
 from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, in_background
-from .mcp1 import LATEST, FrameworkTools, Named, install_on, run_raised
+from .mcp1 import LATEST, OlderTools, install_on, run_raised
 from .shared import cause_of, named_like
 from .wrong_messages import check_posts, path_of_fastmcp
 
 
 def install(server: Any, boundary: Boundary) -> None:
-    async def uris() -> list[str]:
-        return list(await server.get_resources())
-
-    async def names() -> list[str]:
-        return list(await server.get_prompts())
-
     async def check(params: Any) -> ToolError | None:
         # Of a mounted one its own server knows.
         prompt = server._prompt_manager._prompts.get(params.name)
@@ -44,17 +38,17 @@ def install(server: Any, boundary: Boundary) -> None:
 
     boundary.reader.masks = server._tool_manager.mask_error_details
     tools = FastMCPTools(server, boundary)
-    prompts = Named("prompt", names, check)
-    install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
+    names = {"uris": server.get_resources, "prompts": server.get_prompts}
+    install_on(server._mcp_server, boundary, tools, **names, check_prompt=check)
     _look_at_results(server)
     _guard_tasks(server, boundary)
     check_posts(server, "http_app", boundary, path_of_fastmcp)
 
 
-class FastMCPTools(FrameworkTools):
+class FastMCPTools(OlderTools):
     """The tools of a FastMCP, its own and those of the servers that are mounted in it."""
 
-    async def find(self, name: str) -> Any:
+    async def tool(self, name: str) -> Any:
         try:
             tool = await self.server.get_tool(name)
         except (NotFoundError, DisabledError):
@@ -68,21 +62,21 @@ class FastMCPTools(FrameworkTools):
         """Whether FastMCP lists and calls a tool: it also gives out those that are switched off."""
         return bool(self.server._should_enable_component(tool))
 
-    async def facts(self, name: str) -> ToolInfo | None:
-        tool = await self.find(name)
+    async def find(self, name: str, request: Any = None) -> ToolInfo | None:
+        tool = await self.tool(name)
         return None if tool is None else ToolInfo.of_tool(name, tool)
 
-    async def all(self) -> list[ToolInfo]:
+    async def all(self, request: Any = None) -> list[ToolInfo]:
         return [ToolInfo.of_tool(name, tool) for name, tool in await self.listed()]
 
-    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
-        return isinstance(cause_of(raised), (NotFoundError, DisabledError)) and tool is None
+    def is_unknown(self, call: ServedCall, raised: BaseException) -> bool:
+        return isinstance(cause_of(raised), (NotFoundError, DisabledError))
 
     def has_finished(self, name: str) -> bool:
         return has_finished(name)
 
     async def stands_for_another(self, name: str) -> bool:
-        tool = await self.find(name)
+        tool = await self.tool(name)
         return tool is not None and getattr(tool, "fn", None) is None
 
     def run(self, call: ServedCall, arguments: dict[str, Any], send: Callable[..., Awaitable[Any]]) -> Awaitable[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fastmcp import FastMCP
@@ -26,7 +26,7 @@ from failwell.server.wrong_requests import missing_arguments
 
 from .background import as_failure, guard_tasks
 from .fastmcp2 import FastMCPTools
-from .mcp1 import LATEST, Named, data_in, install_on, run_raised
+from .mcp1 import LATEST, data_in, install_on, run_raised
 from .shared import Twins, named_like, twin_of
 from .wrong_messages import check_posts, path_of_fastmcp
 
@@ -34,23 +34,24 @@ from .wrong_messages import check_posts, path_of_fastmcp
 def install(server: Any, boundary: Boundary) -> None:
     _refuse_foreign(server)
 
-    async def uris() -> list[str]:
-        return [str(each.uri) for each in await server.list_resources(run_middleware=False)]
-
-    async def names() -> list[str]:
-        return [each.name for each in await server.list_prompts(run_middleware=False)]
-
     async def check(params: Any) -> ToolError | None:
         prompt = await server.get_prompt(params.name)
         return None if prompt is None else missing_arguments(prompt, params.arguments)
 
     boundary.reader.masks = server._mask_error_details
     tools = _Tools(server, boundary)
-    prompts = Named("prompt", names, check)
-    install_on(server._mcp_server, boundary, tools, resources=Named("resource", uris), prompts=prompts)
+    names = {
+        "uris": partial(_named, server.list_resources, "uri"),
+        "prompts": partial(_named, server.list_prompts, "name"),
+    }
+    install_on(server._mcp_server, boundary, tools, **names, check_prompt=check)
     _look_at_results(server, boundary)
     guard_tasks(server, boundary, as_failure, LATEST)
     check_posts(server, "http_app", boundary, path_of_fastmcp)
+
+
+async def _named(listing: Any, field: str) -> list[Any]:
+    return [getattr(each, field) for each in await listing(run_middleware=False)]
 
 
 def _look_at_results(server: Any, boundary: Boundary) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, Final
@@ -19,13 +18,11 @@ from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ign
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
 from failwell.model import Effect, Nature, ToolError, marks, unwrapped
-from failwell.readers import code_of, exc_text, extras_policy, from_schema
-from failwell.schema import has_names, unknown_names
+from failwell.readers import code_of, from_schema
 from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
-from failwell.server.boundary import Boundary, FrameworkCall
+from failwell.server.boundary import Boundary
 from failwell.server.declared_failures import publish
-from failwell.server.replies import report_unknown_arguments
 from failwell.server.served_call import (
     EXTENSION,
     BrokenResult,
@@ -38,32 +35,17 @@ from failwell.server.served_call import (
     mark_finished,
     mark_teardown_failed,
     record_failed_run,
-    reraise_control_flow,
 )
-from failwell.server.wrong_requests import missing_arguments, no_such
+from failwell.server.wrong_requests import missing_arguments
 
 from .background import whole_results
-from .shared import (
-    CheckedTool,
-    Listings,
-    all_problems,
-    cause_of,
-    could_mean_unknown,
-    is_check_of_arguments,
-    is_frameworks,
-    is_masked,
-    is_nested,
-    is_of_proxy,
-    look_at_results,
-    settings,
-    taken_by,
-)
+from .shared import answer_request, cause_of, is_masked, is_nested, is_of_proxy, is_refusal, settings, trail
+from .tool_calls import FunctionTools, ListedTools, ToolCall, Tools
 from .wrong_messages import check_posts, check_streams
 
 types: Any = mcp.types
 Handler = Callable[[Any], Awaitable[Any]]
 Wrapper = Callable[[Handler], Handler]
-Send = Callable[[dict[str, Any]], Awaitable[Any]]
 LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
 _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOCOL_VERSIONS
 
@@ -87,8 +69,8 @@ _noting: ContextVar[_Notes | None] = ContextVar("failwell_noting", default=None)
 def run_raised(name: str, exc: BaseException) -> None:
     """Say what a run of a tool has raised; arguments that were refused were no run."""
     notes, call = _noting.get(), current.get()
-    if notes is not None and call is not None and call.is_of(name) and not is_check_of_arguments(exc):
-        notes.runs += (cause_of(exc),)
+    if notes is not None and call is not None and call.is_of(name) and not is_refusal(links := trail(exc)):
+        notes.runs += (links[-1][0],)
 
 
 class OlderSession:
@@ -191,30 +173,11 @@ class _Handlers(dict[type, Handler]):
         return known[1]
 
 
-class FrameworkTools:
-    """The tools of one server, and how calls of them are answered. Each framework has one of its own."""
-
-    def __init__(self, server: Any, boundary: Boundary) -> None:
-        self.server = server
-        self.boundary = boundary
-
-    async def facts(self, name: str) -> ToolInfo | None:
-        """What a tool is; None if there is none of that name."""
-        raise NotImplementedError
-
-    async def all(self) -> list[ToolInfo]:
-        raise NotImplementedError
-
-    def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Awaitable[Any]:
-        """Make the call with these arguments, or with what is left of them; `send` makes it."""
-        return send(arguments)
+class OlderTools(Tools):
+    """The tools of a server of 1.x, as the SDK's handler of `tools/call` runs them."""
 
     def shown(self, request: Any, result: Any) -> None:
         """A client, or the SDK itself, was shown these tools."""
-
-    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
-        """Whether what was raised says that there is no such tool."""
-        return tool is None
 
     def has_finished(self, name: str) -> bool:
         """Whether a tool came to its end, where a call of it has a result: somebody around it may have answered."""
@@ -224,8 +187,16 @@ class FrameworkTools:
         """Whether a tool is only another name of one on another server."""
         return False
 
+    def explain(self, raised: BaseException, tool: ToolInfo) -> tuple[BaseException, dict[str, bool]]:
+        links = trail(raised)
+        nested = is_nested(links, code_of(tool.function))
+        return links[-1][0], {
+            "rejected": not nested and is_refusal(links),
+            "nested": nested,
+            "masked": is_masked(links),
+        }
+
     def call(self, handler: Handler) -> Handler:
-        boundary = self.boundary
         is_sdks = _note_runs(handler)
 
         async def guarded(request: Any) -> Any:
@@ -234,7 +205,7 @@ class FrameworkTools:
                 return await handler(request)
             call = ServedCall(params.name, params.arguments or {}, OlderRequest(request_ctx.get()))
             made = _OlderCall(self, handler, is_sdks, call, request)
-            result = await boundary.handle(call, made)
+            result = await self.boundary.handle(call, made)
             last = made.last
             # Made as it is: to hold it against all that a server may answer takes as long as to write it.
             return last if last is not None and result is last.root else types.ServerResult.model_construct(result)
@@ -266,16 +237,15 @@ def _note_runs(handler: Handler) -> bool:
     return True
 
 
-class _OlderCall(FrameworkCall):
+class _OlderCall(ToolCall):
     """A call that the SDK's handler makes."""
 
-    __slots__ = ("_call", "_handler", "_is_sdks", "_notes", "_request", "_sent", "_tools", "last")
+    __slots__ = ("_handler", "_is_sdks", "_notes", "_request", "_sent", "last")
 
-    def __init__(self, tools: FrameworkTools, handler: Handler, is_sdks: bool, call: ServedCall, request: Any) -> None:
-        self._tools = tools
+    def __init__(self, tools: OlderTools, handler: Handler, is_sdks: bool, call: ServedCall, request: Any) -> None:
+        super().__init__(tools, call, handler)
         self._handler = handler
         self._is_sdks = is_sdks
-        self._call = call
         self._request = request
         self._sent = call.arguments
         self._notes = _Notes()
@@ -283,10 +253,11 @@ class _OlderCall(FrameworkCall):
         """What the handler answered last."""
 
     def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
-        return self._tools.run(self._call, arguments, self._send)
+        made: Awaitable[Any] = self.tools.run(self.call, arguments, self._send)
+        return made
 
     async def _send(self, arguments: dict[str, Any]) -> Any:
-        asked, tools = self._request, self._tools
+        asked, tools, name = self._request, self.tools, self.call.tool
         if arguments is not self._sent:
             params = asked.params.model_copy(update={"arguments": arguments})
             asked = asked.model_copy(update={"params": params})
@@ -301,7 +272,8 @@ class _OlderCall(FrameworkCall):
         finally:
             _noting.reset(token)
         if (raised := notes.raised) is not None:
-            if self.last is not None and await self._is_of_proxy(raised):
+            is_proxys = self.last is not None and not _has_run() and all(each is raised for each in notes.runs)
+            if is_proxys and is_of_proxy(raised) and await tools.stands_for_another(name):
                 # What the server behind it says stands as it is.
                 return self.last.root
             raise raised
@@ -309,42 +281,29 @@ class _OlderCall(FrameworkCall):
         if getattr(result, "isError", None) is not True or not self._is_sdks:
             return result
         if not notes.entered:
-            raise notes.refused or await self._refused(result)
+            if notes.refused is not None:
+                raise notes.refused
+            # What the SDK found wrong with the arguments, in better words than its own.
+            tool = await self.facts()
+            problem = None if tool.schema is None else from_schema(tool.schema, self.call.arguments, tool=name)
+            raise problem or ValueError(next((block.text for block in result.content if block.type == "text"), ""))
         if isinstance(returned, CallToolResult) and returned.isError:  # type: ignore[attr-defined]
             # Before 1.19 the SDK stumbles over a result that a tool has built itself.
             return returned
         # The SDK's word about what the tool returned, or somebody in its place.
-        raise BrokenResult(data_in(returned), is_tools=tools.has_finished(self._call.tool))
-
-    async def _refused(self, result: Any) -> BaseException:
-        """What the SDK found wrong with the arguments, in better words than its own."""
-        tool = await self.facts()
-        found = None if tool.schema is None else from_schema(tool.schema, self._call.arguments, tool=tool.name)
-        return found or ValueError(next((block.text for block in result.content if block.type == "text"), ""))
-
-    async def _is_of_proxy(self, raised: BaseException) -> bool:
-        """Whether the server behind a proxy has answered with a failure."""
-        is_proxys = not _has_run() and is_of_proxy(raised) and all(each is raised for each in self._notes.runs)
-        return is_proxys and await self._tools.stands_for_another(self._call.tool)
-
-    async def facts(self) -> ToolInfo:
-        return await self._tools.facts(self._call.tool) or ToolInfo(self._call.tool)
+        raise BrokenResult(data_in(returned), is_tools=tools.has_finished(name))
 
     async def read(self, raised: BaseException) -> FailedCall:
-        call, tools, notes = self._call, self._tools, self._notes
-        boundary = tools.boundary
-        known = await tools.facts(call.tool)
-        if not _has_run() and tools.unknown(raised, known):
-            return boundary.no_such_tool(call, [each.name for each in await tools.all()], raised)
-        tool, cause = known or ToolInfo(call.tool), cause_of(raised)
-        for earlier in (each for each in notes.runs if each is not cause):
-            record_failed_run(call.tool, earlier if getattr(earlier, "origin", None) is None else None)
-        if is_teardown_failure(cause) and boundary.reader.effects.nature(tool) is not Nature.READ:
-            mark_teardown_failed(call.tool)
-        nested = is_nested(raised, code_of(tool.function))
-        rejected = not nested and is_check_of_arguments(raised)
-        about = {"rejected": rejected, "nested": nested, "masked": is_masked(raised)}
-        failed = boundary.read(cause, tool, call.arguments, era=call.era, **about)
+        call, tools, notes = self.call, self.tools, self._notes
+        known = await tools.find(call.tool, call.request)
+        if known is not None or _has_run() or not tools.is_unknown(call, raised):
+            cause = cause_of(raised)
+            for earlier in (each for each in notes.runs if each is not cause):
+                record_failed_run(call.tool, earlier if getattr(earlier, "origin", None) is None else None)
+            nature = tools.boundary.reader.effects.nature
+            if is_teardown_failure(cause) and nature(known or ToolInfo(call.tool)) is not Nature.READ:
+                mark_teardown_failed(call.tool)
+        failed = await super().read(raised)
         outcome = failed.outcome
         if notes.entered or not self._is_sdks or not isinstance(outcome, ToolError) or outcome.effect is Effect.NONE:
             return failed
@@ -352,7 +311,8 @@ class _OlderCall(FrameworkCall):
         return failed._replace(outcome=outcome.replace(effect=Effect.NONE, standing=None))
 
     async def stands_for_another(self) -> bool:
-        return await self._tools.stands_for_another(self._call.tool)
+        found: bool = await self.tools.stands_for_another(self.call.tool)
+        return found
 
 
 def _has_run() -> bool:
@@ -366,79 +326,67 @@ def data_in(returned: Any) -> Any:
     return data["result"] if isinstance(data, dict) and data.keys() == {"result"} else data
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
-    """What is asked for by a name, resources or prompts, as far as a framework tells."""
-
-    kind: str
-    names: Callable[[], Awaitable[list[str]]] | None = None
-    """What there is."""
-    check: Callable[[Any], Awaitable[ToolError | None]] | None = None
-    """What is wrong with a request."""
-
-    def wrap(self, boundary: Boundary) -> Wrapper:
-        kind, check = self.kind, self.check
-
-        def wrapped(handler: Handler) -> Handler:
-            async def guarded(request: Any) -> Any:
-                if _is_within():
-                    return await handler(request)
-                params = request.params
-                place, what = ("uri", str(params.uri)) if kind == "resource" else ("name", params.name)
-                try:
-                    if check is not None and (problem := await check(params)) is not None:
-                        raise problem
-                    return await handler(request)
-                except BaseException as exc:
-                    failed = cause_of(reraise_control_flow(exc))
-                if is_frameworks(failed) and exc_text(failed).startswith(f"Unknown {kind}"):
-                    failed = no_such(kind, what, await self._names())
-                raise boundary.request_error(failed, what, {place: what}, _request_now())
-
-            return guarded
-
-        return wrapped
-
-    async def _names(self) -> list[str]:
-        try:
-            return [] if self.names is None else await self.names()
-        except Exception:
-            return []
-
-
-_RESOURCES: Final = Named("resource")
-_PROMPTS: Final = Named("prompt")
-
-
 def install_on(
     server: Any,
     boundary: Boundary,
-    tools: FrameworkTools,
+    tools: OlderTools,
     *,
-    resources: Named = _RESOURCES,
-    prompts: Named = _PROMPTS,
+    uris: Callable[[], Any] | None = None,
+    prompts: Callable[[], Any] | None = None,
+    check_prompt: Callable[[Any], Awaitable[ToolError | None]] | None = None,
 ) -> None:
-    """Put the boundary on a low-level server of 1.x, which tells the text of any exception."""
+    """Put the boundary on a low-level server of 1.x, which tells the text of any exception. A framework on top of it
+    gives the names of what it has, and says what is wrong with the request for a prompt."""
     boundary.list_tools = tools.all
     boundary.reader.shows_text = True
 
-    def completing(handler: Handler) -> Handler:
-        async def guarded(request: Any) -> Any:
-            try:
-                return await handler(request)
-            except BaseException as exc:
-                failed = cause_of(reraise_control_flow(exc))
-            name = request.params.argument.name
-            raise boundary.request_error(failed, name, {"argument": name}, _request_now())
+    def answering(kind: str, named: Callable[[Any], str], names: Callable[[], Any] | None = None) -> Wrapper:
+        def wrap(handler: Handler) -> Handler:
+            async def guarded(request: Any) -> Any:
+                async def run() -> Any:
+                    if (
+                        kind == "prompt"
+                        and check_prompt is not None
+                        and (problem := await check_prompt(request.params))
+                    ):
+                        raise problem
+                    return await handler(request)
 
-        return guarded
+                if _is_within():
+                    return await handler(request)
+                return await answer_request(boundary, kind, named(request.params), _request_now(), run, names=names)
+
+            return guarded
+
+        return wrap
+
+    async def function(name: str) -> Any:
+        found = await tools.find(name)
+        return None if found is None else found.function
+
+    def listing(handler: Handler) -> Handler:
+        """Notes what it raised to the SDK, which asks it before it calls a tool."""
+
+        async def listed(request: Any) -> Any:
+            notes = _noting.get()
+            try:
+                result = (await handler(request)).root
+            except Exception as exc:
+                if notes is not None and not notes.entered:
+                    notes.refused = exc
+                raise
+            tools.shown(request, result)
+            # The SDK itself does not read what a tool declares.
+            return types.ServerResult(result if notes is not None else await publish(result, function))
+
+        return listed
 
     wrappers: dict[type, Wrapper] = {
         types.CallToolRequest: tools.call,
-        types.ReadResourceRequest: resources.wrap(boundary),
-        types.GetPromptRequest: prompts.wrap(boundary),
-        types.CompleteRequest: completing,
-        types.ListToolsRequest: _listing(tools),
+        types.ReadResourceRequest: answering("resource", lambda params: str(params.uri), uris),
+        types.GetPromptRequest: answering("prompt", lambda params: str(params.name), prompts),
+        types.CompleteRequest: answering("completion", lambda params: str(params.argument.name)),
+        types.ListToolsRequest: listing,
     }
     if (asks_for_task := getattr(types, "GetTaskPayloadRequest", None)) is not None:
         wrappers[asks_for_task] = whole_results
@@ -457,150 +405,80 @@ def install_on(
     check_streams(server, boundary)
 
 
-def _listing(tools: FrameworkTools) -> Wrapper:
-    """The handler of `tools/list`, with a note of what it raised to the SDK, which asks it before it calls a tool."""
-
-    async def function(name: str) -> Any:
-        found = await tools.facts(name)
-        return None if found is None else found.function
-
-    def wrap(handler: Handler) -> Handler:
-        async def listing(request: Any) -> Any:
-            notes = _noting.get()
-            try:
-                result = (await handler(request)).root
-            except Exception as exc:
-                if notes is not None and not notes.entered:
-                    notes.refused = exc
-                raise
-            tools.shown(request, result)
-            # The SDK itself does not read what a tool declares.
-            return types.ServerResult(result if notes is not None else await publish(result, function))
-
-        return listing
-
-    return wrap
-
-
 class _NobodyInParticular:
     """In the place of a session outside of any request: something that is gone at once."""
 
 
-def _session_now() -> Any:
-    context = request_ctx.get(None)
-    return _NobodyInParticular() if context is None else context.session
-
-
-class _ListedTools(FrameworkTools):
-    """What a low-level server lists, and the calls that are held against it."""
-
-    def __init__(self, server: Any, boundary: Boundary) -> None:
-        super().__init__(server, boundary)
-        self._listings = Listings(boundary)
-        self._validates: bool | None = True
-        """Whether the SDK holds arguments against schemas: None where it cannot, which it could not before 1.10."""
-
+class _ListedTools(OlderTools, ListedTools):
     def call(self, handler: Handler) -> Handler:
         names = getattr(getattr(handler, "__code__", None), "co_freevars", ())
         cells = dict(zip(names, getattr(handler, "__closure__", None) or (), strict=True))
-        self._validates = bool(cells["validate_input"].cell_contents) if "validate_input" in cells else None
+        # Which it could not before 1.10.
+        self.validates = bool(cells["validate_input"].cell_contents) if "validate_input" in cells else True
         return super().call(handler)
 
     def shown(self, request: Any, result: Any) -> None:
+        context = request_ctx.get(None)
+        session = _NobodyInParticular() if context is None else context.session
         is_more = getattr(getattr(request, "params", None), "cursor", None) is not None
-        self._listings.remember(_session_now(), getattr(result, "tools", None) or (), is_more=is_more)
+        self.remember(session, getattr(result, "tools", None) or (), is_more=is_more)
 
-    async def facts(self, name: str) -> ToolInfo | None:
-        tool = await self._find(name)
-        return None if tool is None else tool.facts
+    def request_now(self) -> Any:
+        return _request_now()
 
-    async def all(self) -> list[ToolInfo]:
-        await self._list()
-        return self._listings.all(_session_now())
-
-    def unknown(self, raised: BaseException, tool: ToolInfo | None) -> bool:
-        return tool is None and bool(self._listings.all(_session_now())) and could_mean_unknown(cause_of(raised))
-
-    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
-        await self._find(call.tool)
-        session = _session_now()
-        return await self._listings.call(session, call, arguments, send, self._list, validates=self._validates)
-
-    async def _find(self, name: str) -> CheckedTool | None:
-        """A tool as whoever calls it was shown it."""
-        known = self._listings.find(_session_now(), name)
-        if known is None and await self._list():
-            known = self._listings.find(_session_now(), name)
-        return known
-
-    async def _list(self) -> bool:
-        """Whether the tools were listed anew."""
-        handler = self.server.request_handlers.get(types.ListToolsRequest)
-        if handler is None:
-            return False
-        # As the SDK itself asks, where it wants to know what a tool promises.
-        return await self._listings.renew(_session_now(), lambda: handler(types.ListToolsRequest(method="tools/list")))
+    async def all(self, request: Any = None) -> list[ToolInfo]:
+        # Nobody is told of a tool that only another client was shown.
+        await self._list_anew(request or self.request_now())
+        return await super().all(request)
 
 
 def install_lowlevel(server: Any, boundary: Boundary) -> None:
-    install_on(server, boundary, _ListedTools(server, boundary))
+    async def show(request: Any) -> None:
+        handler = server.request_handlers.get(types.ListToolsRequest)
+        if handler is not None:
+            # As the SDK itself asks, where it wants to know what a tool promises.
+            await handler(types.ListToolsRequest(method="tools/list"))
+
+    install_on(server, boundary, _ListedTools(server, boundary, show))
 
 
-# Before 1.10 results were made elsewhere.
-_CONVERTS = hasattr(FuncMetadata, "convert_result")
+class _FunctionTools(OlderTools, FunctionTools):
+    """Of what MCPServer was called in version 1 of the SDK: `mcp.server.fastmcp.FastMCP`."""
 
+    # Before 1.10 results were made elsewhere.
+    kind = FuncMetadata if hasattr(FuncMetadata, "convert_result") else None
 
-class _FunctionTools(FrameworkTools):
-    """The tools of what MCPServer was called in version 1 of the SDK: `mcp.server.fastmcp.FastMCP`."""
+    def run(self, call: ServedCall, arguments: dict[str, Any], send: Any) -> Awaitable[Any]:
+        made = super().run(call, arguments, send)
+        return made if self.kind is not None else self._noting_breaks(call, made)
 
-    async def facts(self, name: str) -> ToolInfo | None:
-        tool = self.server._tool_manager.get_tool(name)
-        return None if tool is None else ToolInfo.of_tool(name, tool)
-
-    async def all(self) -> list[ToolInfo]:
-        return [ToolInfo.of_tool(tool.name, tool) for tool in self.server._tool_manager.list_tools()]
-
-    async def run(self, call: ServedCall, arguments: dict[str, Any], send: Send) -> Any:
-        tool = self.server._tool_manager.get_tool(call.tool)
-        if tool is None:
-            return await send(arguments)
-        if _CONVERTS:
-            look_at_results(tool, FuncMetadata)
-        unknown: list[str] = []
-        if not has_names(arguments, tool.parameters) and not has_names(arguments, schema := taken_by(tool)):
-            facts = ToolInfo.of_tool(call.tool, tool)
-            nature = self.boundary.reader.effects.nature(facts)
-            extra = extras_policy(self.boundary.options.extra, arguments, schema, nature)
-            if extra == "reject":
-                raise all_problems(tool, arguments)
-            unknown = unknown_names(arguments, schema)
+    async def _noting_breaks(self, call: ServedCall, made: Awaitable[Any]) -> Any:
         try:
-            result = await send(arguments)
+            return await made
         except Exception as exc:
             # Nothing of an author's stands between the end of a tool and what is made of its result.
             if not has_finished(call.tool):
                 raise
             raise BrokenResult(call.returned) from exc
-        if unknown:
-            report_unknown_arguments(call, unknown)
-        return result
 
 
 def install_fastmcp(server: Any, boundary: Boundary) -> None:
-    async def uris() -> list[str]:
-        return [str(each.uri) for each in server._resource_manager.list_resources()]
+    manager = server._tool_manager
 
     async def check(params: Any) -> ToolError | None:
         prompt = server._prompt_manager.get_prompt(params.name)
-        if prompt is None:
-            return no_such("prompt", params.name, [each.name for each in server._prompt_manager.list_prompts()])
-        return missing_arguments(prompt, params.arguments)
+        return None if prompt is None else missing_arguments(prompt, params.arguments)
 
-    tools = _FunctionTools(server, boundary)
-    resources, prompts = Named("resource", uris), Named("prompt", check=check)
-    install_on(server._mcp_server, boundary, tools, resources=resources, prompts=prompts)
-    if not _CONVERTS:
-        run = server._tool_manager.call_tool
+    install_on(
+        server._mcp_server,
+        boundary,
+        _FunctionTools(server, boundary),
+        uris=lambda: [each.uri for each in server._resource_manager.list_resources()],
+        prompts=lambda: [each.name for each in server._prompt_manager.list_prompts()],
+        check_prompt=check,
+    )
+    if _FunctionTools.kind is None:
+        run = manager.call_tool
 
         async def call_tool(name: str, *given: Any, **options: Any) -> Any:
             result = await run(name, *given, **options)
@@ -609,6 +487,6 @@ def install_fastmcp(server: Any, boundary: Boundary) -> None:
                 mark_finished(name)
             return result
 
-        server._tool_manager.call_tool = call_tool
+        manager.call_tool = call_tool
     path = server.settings.streamable_http_path
     check_posts(server, "streamable_http_app", boundary, lambda app, options: str(path))

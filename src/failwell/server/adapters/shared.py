@@ -1,37 +1,20 @@
-"""What adapters share: how an exception left a framework, what a server lists, and what its functions return."""
+"""What adapters share: how an exception left a framework, twins of its components, and requests without results."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import CodeType
-from typing import Any, Final, NamedTuple
-from weakref import WeakKeyDictionary
-
-from anyio import move_on_after
-from pydantic import AliasChoices, AliasPath, ValidationError
+from typing import Any, Final
 
 from failwell.formats import FORMATS
-from failwell.model import ToolError, data_type, frames, is_frameworks_module, unwrapped
-from failwell.readers import applied_schema, call_of, check_names, exc_text, extras_policy, from_schema, text_of
-from failwell.schema import Checker, Problems, invalid, known_names, open_ended, properties_of, pydantic_problems
-from failwell.sdk import CallToolResult, MCPError, field
+from failwell.model import frames, is_frameworks_module
+from failwell.readers import exc_text
 from failwell.server.boundary import Boundary
-from failwell.server.declared_failures import ListedFunction, read_declared
-from failwell.server.replies import convert_result
-from failwell.server.served_call import (
-    BrokenResult,
-    ServedCall,
-    ToolInfo,
-    current,
-    innermost,
-    reraise_control_flow,
-    runs_another,
-)
+from failwell.server.served_call import innermost, reraise_control_flow
+from failwell.server.wrong_requests import no_such
 
 # Whose exceptions stand for the one that they were raised over.
 _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
@@ -39,6 +22,8 @@ _FRAMEWORKS: Final = ("mcp.", "fastmcp.", "fastmcp_tasks.")
 _CLIENTS: Final = ("mcp.client.", "fastmcp.client.")
 _PROXIES: Final = ("fastmcp.server.proxy", "fastmcp.server.providers.proxy")
 _MOST_LINKS: Final = 20
+# One that was made of another is that one, with other arguments.
+_MADE_OF: Final = ".tool_transform"
 # The parts of the frameworks that run tools: an author's function that comes below them is a tool that has begun.
 _RUNNING: Final = ("mcp.server.fastmcp.tools", "mcp.server.fastmcp.utilities", "fastmcp.tools")
 # Where the frameworks hold a call's arguments against a tool, the last thing before they call its function.
@@ -70,45 +55,44 @@ def _way(exc: BaseException) -> Way:
     return [(str((frame := trace.tb_frame).f_globals.get("__name__")), frame.f_code) for trace in frames(exc)]
 
 
-def _links(raised: BaseException) -> Iterator[BaseException]:
-    """An exception and what it was raised over, as long as it is a framework that raises over something."""
-    for _ in range(_MOST_LINKS):
-        yield raised
-        under = raised.__cause__
-        if under is None and not raised.__suppress_context__ and not _is_raised_in(raised, _CLIENTS):
+def trail(raised: BaseException) -> list[tuple[BaseException, Way]]:
+    """An exception and what it was raised over, as long as it is a framework that raises over something: whatever that
+    raises over another exception stands for that one."""
+    found: list[tuple[BaseException, Way]] = []
+    while len(found) < _MOST_LINKS:
+        way = _way(raised)
+        found.append((raised, way))
+        module, under = way[-1][0] if way else "", raised.__cause__
+        if under is None and not raised.__suppress_context__ and not module.startswith(_CLIENTS):
             under = raised.__context__
-        if under is None or not is_frameworks(raised):
-            return
+        if under is None or not module.startswith(_FRAMEWORKS):
+            break
         raised = under
+    return found
 
 
 def cause_of(raised: BaseException) -> BaseException:
-    """What a framework wrapped: whatever it raises over another exception stands for that one."""
-    *_, last = _links(raised)
-    return last
+    """What a framework wrapped."""
+    return trail(raised)[-1][0]
 
 
-def is_frameworks(exc: BaseException) -> bool:
-    """Whether a framework raised it, and no code of an author's."""
-    return _is_raised_in(exc, _FRAMEWORKS)
-
-
-def _is_raised_in(exc: BaseException, modules: tuple[str, ...]) -> bool:
-    last = None
-    for last in frames(exc):  # noqa: B007
-        pass
-    return last is not None and str(last.tb_frame.f_globals.get("__name__")).startswith(modules)
-
-
-def is_nested(raised: BaseException, code: CodeType | None) -> bool:
-    """Whether it came out of another tool, which one with this code has called."""
-    if code is None:
-        return False
-    *wrapped, last = _links(raised)
-    if any(runs_another(each, code) for each in (*wrapped, last)):
-        return True
-    # A framework has wrapped it inside the tool.
-    return any(code is each and not is_frameworks_module(module) for link in wrapped for module, each in _way(link))
+def is_nested(links: list[tuple[BaseException, Way]], code: CodeType | None) -> bool:
+    """Whether an exception came out of another tool, which one with this code, an author's own, has called: what it
+    says is said of that tool."""
+    for number, (_, way) in enumerate(links if code is not None else (), 1):
+        is_inside = has_run = False
+        for module, each in way:
+            if each is code and not is_frameworks_module(module):
+                # Anew each time: an exception that is raised again and again carries along the ways that it went.
+                is_inside, has_run = True, False
+            elif is_inside and ".tools" in module and module.startswith(_FRAMEWORKS):
+                has_run = not module.endswith(_MADE_OF)
+                if not has_run:
+                    break
+        # Or a framework has wrapped it inside the tool.
+        if has_run or (is_inside and number < len(links)):
+            return True
+    return False
 
 
 def is_of_proxy(exc: BaseException) -> bool:
@@ -120,52 +104,36 @@ def is_of_proxy(exc: BaseException) -> bool:
     return inside is not None and all(map(is_frameworks_module, modules[inside:]))
 
 
-def is_masked(raised: BaseException) -> bool:
+def is_masked(links: list[tuple[BaseException, Way]]) -> bool:
     """Whether the server of a tool tells nothing of what it raised but that it did."""
-    *wrapped, _ = _links(raised)
-    return any(_MASKED.fullmatch(exc_text(each)) for each in wrapped)
+    return any(_MASKED.fullmatch(exc_text(each)) for each, _ in links[:-1])
 
 
-def is_check_of_arguments(raised: BaseException) -> bool:
+def is_refusal(links: list[tuple[BaseException, Way]]) -> bool:
     """Whether a framework refused the arguments of a call, before the function of its tool was entered.
 
     A tool at work may stumble over a validator of the framework's, too: over an answer of the client, or over what it
     sends. So it is not enough that the framework had called the validator: it must have done so in the one place where
     it holds arguments against a tool, and no function of an author's may stand between the framework and that place.
     """
-    ways = [_way(each) for each in _links(raised)]
-    if any(map(_has_begun, ways)):
-        return False
-    last = cause_of(raised)
-    if is_refused_by_forwarding(last):
+    for _, way in links:
+        is_running = False
+        for module, _ in way:
+            if is_running and not is_frameworks_module(module):
+                return False
+            is_running = is_running or module.startswith(_RUNNING)
+    last, way = links[-1]
+    if isinstance(last, TypeError) and way and (way[-1][0], way[-1][1].co_name) == _FORWARDS:
         return True
     if type(last).__name__ != "ValidationError" or not type(last).__module__.startswith("pydantic"):
         return False
     is_checking = False
-    for module, code in ways[-1]:
+    for module, code in way:
         if (module, code.co_name) in _CHECKS:
             is_checking = True
         elif is_checking and (module.startswith(_DECORATORS) or not module.startswith(_BETWEEN)):
             return False
     return is_checking
-
-
-def is_refused_by_forwarding(exc: BaseException) -> bool:
-    """Whether a tool that FastMCP made of another has refused the names of its arguments, before it calls that one."""
-    if not isinstance(exc, TypeError) or not (way := _way(exc)):
-        return False
-    module, code = way[-1]
-    return (module, code.co_name) == _FORWARDS
-
-
-def _has_begun(way: Way) -> bool:
-    """Whether it leads through a function that is no framework's, below the part of one that runs tools."""
-    is_running = False
-    for module, _ in way:
-        if is_running and not is_frameworks_module(module):
-            return True
-        is_running = is_running or module.startswith(_RUNNING)
-    return False
 
 
 _MOST_COMPONENTS: Final = 1_000
@@ -210,233 +178,35 @@ def settings(boundary: Boundary) -> dict[str, Any]:
     return {"version": "1", "formats": list(FORMATS), "default": boundary.options.form, **keys}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTool:
-    """A tool as the server lists it, ready for calls to be held against it."""
-
-    facts: ToolInfo
-    known: frozenset[str] | None
-    arguments: Checker | None
-    output: Checker | None
-
-    @classmethod
-    def of(cls, tool: Any, boundary: Boundary) -> CheckedTool:
-        schema, output = field(tool, "input_schema"), field(tool, "output_schema")
-        options, function = boundary.options, ListedFunction(read_declared(tool))
-        return cls(
-            ToolInfo.of(tool.name, schema, output, tool.annotations, None, function, tool.description),
-            None if open_ended(schema) else frozenset(known_names(schema)),
-            Checker(applied_schema(schema, options.extra))
-            if options.validate and isinstance(schema, Mapping)
-            else None,
-            Checker(output) if options.validate and output is not None else None,
-        )
+_PLACES: Final = {"resource": "uri", "prompt": "name", "completion": "argument"}
 
 
-class Listings:
-    """What the clients of a server were shown: each its own list, since lists may differ and change."""
-
-    def __init__(self, boundary: Boundary) -> None:
-        self._boundary = boundary
-        self._own: WeakKeyDictionary[Any, _Listing] = WeakKeyDictionary()
-        self._latest: _Listing | None = None
-        self._rests_until = 0.0
-
-    def remember(self, session: Any, tools: Iterable[Any], *, is_more: bool = False) -> None:
-        """A client was shown these tools: `is_more` says that they follow on others, which it was shown before."""
-        before = self._of(session)
-        known = {} if before is None else before.tools
-        held = dict(known) if is_more else {}
-        for tool in tools:
-            was = known.get(tool.name)
-            held[tool.name] = (
-                was if was is not None and was[0] == tool else (tool, CheckedTool.of(tool, self._boundary))
-            )
-        self._own[session] = self._latest = _Listing(held, time.monotonic())
-
-    def _of(self, session: Any) -> _Listing | None:
-        """What a client was shown, or what another one was where it has not asked."""
-        return (None if session is None else self._own.get(session)) or self._latest
-
-    def find(self, session: Any, name: str) -> CheckedTool | None:
-        listing = self._of(session)
-        known = None if listing is None else listing.tools.get(name)
-        return None if known is None else known[1]
-
-    def all(self, session: Any) -> list[ToolInfo]:
-        listing = self._of(session)
-        return [] if listing is None else [checked.facts for _, checked in listing.tools.values()]
-
-    async def call(
-        self,
-        session: Any,
-        call: ServedCall,
-        arguments: dict[str, Any],
-        send: Callable[[dict[str, Any]], Awaitable[Any]],
-        list_anew: Callable[[], Awaitable[bool]],
-        *,
-        validates: bool | None = None,
-    ) -> Any:
-        """Make a call by `send`, held against what its tool lists. What is refused is refused by what the tool is now.
-
-        `validates` says whether the SDK itself holds arguments against schemas: None where it cannot.
-        """
-        tool = self.find(session, call.tool)
-        problem = self._check(tool, arguments, validates)
-        if problem is not None and await list_anew():
-            tool = self.find(session, call.tool)
-            problem = self._check(tool, arguments, validates)
-        if problem is not None:
-            raise problem
-        result = unwrapped(await send(arguments))
-        if tool is None:
-            return result
-        promised = isinstance(result, CallToolResult) and not field(result, "is_error")
-        if tool.output is not None and promised and not tool.output.fits(held := field(result, "structured_content")):
-            raise BrokenResult(text_of(result) if held is None else held)
-        return result
-
-    def _check(
-        self, tool: CheckedTool | None, arguments: Mapping[str, Any], validates: bool | None
-    ) -> ToolError | None:
-        """What is wrong with the arguments."""
-        extra, unknown = str(self._boundary.options.extra), list[str]()
-        # An author who has the SDK hold arguments against nothing means it.
-        is_asked = validates is not False
-        if tool is None:
-            return None
-        if tool.known is not None and (is_asked or extra != "auto"):
-            unknown = [each for each in arguments if each not in tool.known]
-        name, problem = tool.facts.name, None
-        if unknown:
-            schema = tool.facts.schema or {}
-            extra = extras_policy(extra, arguments, schema, self._boundary.reader.effects.nature(tool.facts))
-            if extra == "reject" and tool.arguments:
-                problem = from_schema(applied_schema(schema, extra), arguments, tool=name)
-        checker = tool.arguments
-        if is_asked and problem is None and checker is not None and checker.is_compiled and not checker.fits(arguments):
-            # What is nothing that JSON has fits nothing, and breaks no rule.
-            problem = from_schema(checker.schema, arguments, tool=name)
-        return problem
-
-    async def renew(self, session: Any, show: Callable[[], Awaitable[Any]]) -> bool:
-        """Whether the tools were listed anew by `show`. What the client was shown a moment ago is good enough, and who
-        cannot be asked is not held to anything."""
-        own = self._own.get(session)
-        now = time.monotonic()
-        if now < self._rests_until or (own is not None and now - own.at < _FRESH):
-            return False
-        is_answered = False
-        try:
-            with move_on_after(PATIENCE):
-                await show()
-                is_answered = True
-        except BaseException as exc:
-            # An order to stop is one.
-            reraise_control_flow(exc)
-        if not is_answered:
-            self._rests_until = time.monotonic() + _REST
-        return is_answered
-
-
-class _Listing(NamedTuple):
-    tools: dict[str, tuple[Any, CheckedTool]]
-    at: float
-
-
-PATIENCE: Final = 2.0
-"""For how many seconds a call waits for the author's own list, which may ask somebody else in turn."""
-_REST: Final = 30.0
-"""For how many seconds a list that did not come is not asked for again."""
-_FRESH: Final = 1.0
-
-
-def could_mean_unknown(exc: BaseException) -> bool:
-    """Whether a handler that was asked for a tool it does not list may have meant just that."""
-    if isinstance(exc, ToolError):
-        return exc.code == "UNKNOWN_TOOL"
-    return isinstance(exc, (ValueError, LookupError, NotImplementedError, MCPError))
-
-
-def look_at_results(tool: Any, kind: Any) -> None:
-    """Have what a tool of the SDK's returns looked at before it is made into a result, where its metadata are of just
-    this kind."""
-    if type(tool.fn_metadata) is kind:
-        object.__setattr__(tool.fn_metadata, "__class__", _returned_failures(kind))  # type: ignore[arg-type]
-
-
-@cache
-def _returned_failures(kind: Any) -> Any:
-    class ReturnedFailures(kind):  # type: ignore[misc]
-        def convert_result(self, result: Any) -> Any:
-            if current.get() is None:
-                return super().convert_result(result)
-            return convert_result(super().convert_result, result)
-
-    return ReturnedFailures
-
-
-def list_only_data(manager: Any, func_metadata: Callable[..., Any]) -> None:
-    """Give each tool whose function may return a failure the output schema of its data alone. To the SDK, every union
-    is something to be wrapped."""
-    add = manager.add_tool
-
-    def settle(tool: Any) -> Any:
-        meta = tool.fn_metadata
-        try:
-            hint = inspect.signature(tool.fn, eval_str=True).return_annotation
-        except (NameError, ValueError, TypeError):
-            return tool
-        data = data_type(hint)
-        if data is hint or getattr(meta, "output_schema", None) is None:
-            return tool
-
-        def returns() -> None: ...
-
-        returns.__name__ = tool.fn.__name__
-        returns.__signature__ = inspect.Signature(return_annotation=data)  # type: ignore[attr-defined]
-        plain = func_metadata(returns)
-        for name in ("output_schema", "output_model", "wrap_output"):
-            setattr(meta, name, getattr(plain, name))
-        return tool
-
-    manager.add_tool = lambda *args, **given: settle(add(*args, **given))
-    for tool in manager.list_tools():
-        settle(tool)
-
-
-def taken_by(tool: Any) -> Mapping[str, Any]:
-    """The schema of a tool with all the names by which its function takes arguments: an argument of pydantic's may have
-    several, of which a schema lists the first."""
-    schema: Mapping[str, Any] = tool.parameters
-    listed = properties_of(schema)
-    others = [name for name in _names_taken(tool.fn_metadata.arg_model) if name not in listed]
-    return {**schema, "properties": {**listed, **{name: {} for name in others}}} if others else schema
-
-
-@lru_cache(maxsize=1000)
-def _names_taken(model: Any) -> tuple[str, ...]:
-    def names(alias: object) -> Iterator[str]:
-        if isinstance(alias, str):
-            yield alias
-        elif isinstance(alias, AliasPath):
-            yield str(alias.path[0])
-        elif isinstance(alias, AliasChoices):
-            for each in alias.choices:
-                yield from names(each)
-
-    return tuple(name for field in model.model_fields.values() for name in names(field.validation_alias))
-
-
-def all_problems(tool: Any, arguments: dict[str, Any]) -> ToolError:
-    """What is wrong with arguments that the tool does not have, and with the others: one answer for both."""
-    problems: list[Problems] = []
-    schema = taken_by(tool)
+async def answer_request(
+    boundary: Boundary,
+    kind: str,
+    what: str,
+    request: Any,
+    run: Callable[[], Awaitable[Any]],
+    *,
+    names: Callable[[], Any] | None = None,
+) -> Any:
+    """Make a request that has no result to put a failure in: for a resource, a prompt or a completion. `names` lists
+    what there is."""
     try:
-        tool.fn_metadata.arg_model.model_validate(tool.fn_metadata.pre_parse_json(arguments))
-    except ValidationError as exc:
-        problems.append(pydantic_problems(exc, call_of(schema, arguments)))
-    except Exception:
-        # A validator that breaks is found when the names are right.
-        pass
-    return invalid(*problems, check_names(arguments, schema), tool=tool.name)
+        return await run()
+    except BaseException as exc:
+        links = trail(reraise_control_flow(exc))
+    failed = links[-1][0]
+    if names is not None and any(
+        exc_text(each).startswith(f"Unknown {kind}") and _is_frameworks(way) for each, way in links
+    ):
+        known: list[str] = []
+        with suppress(Exception):
+            listed = names()
+            known = [str(each) for each in (await listed if inspect.isawaitable(listed) else listed)]
+        failed = no_such(kind, what, known)
+    raise boundary.request_error(failed, what, {_PLACES[kind]: what}, request)
+
+
+def _is_frameworks(way: Way) -> bool:
+    return bool(way) and way[-1][0].startswith(_FRAMEWORKS)

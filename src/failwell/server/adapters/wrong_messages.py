@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, Final
 
 from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
 from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
 
+from failwell.formats import MODERN_ERA
 from failwell.model import ToolError
 from failwell.sdk import (
     GENERATION,
@@ -23,12 +25,27 @@ from failwell.sdk import (
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
+    MCPError,
     enclosed,
+    protocol_error,
     wrong_params,
 )
 from failwell.server.boundary import Boundary
+from failwell.server.served_call import (
+    EXTENSION,
+    MiddlewareFrame,
+    ServedCall,
+    ToolInfo,
+    middleware_frame,
+    reraise_control_flow,
+)
 from failwell.server.wrong_requests import CLIENT_METHODS, SDK_WORDS, Refusal, Request, can_be_sent, read_message
 
+from .shared import settings
+
+SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
+# What the runner itself says about a request.
+_RUNNERS: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
 _READER: Final = "stdio_server.<locals>.stdin_reader"
 _NO_MESSAGE: Final = Refusal(
     ToolError("The message is neither a request nor an answer.", code="INVALID_REQUEST"), None, "", is_owed=False
@@ -45,6 +62,70 @@ def check_streams(server: Any, boundary: Boundary) -> None:
         return served
 
     server.run = run
+
+
+def add_middleware(server: Any, boundary: Boundary, tool_info: Callable[[str], ToolInfo] | None) -> None:
+    """Answer for what others put around a handler of 2.x. Without `tool_info` a framework on top of the server does
+    that, and only the words of the protocol are completed."""
+
+    async def failwell_middleware(ctx: Any, call_next: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Answers for other middleware: what it raises about a call, before the tool or after it, the model should
+        know."""
+        calls = ctx.method == "tools/call"
+        frame = MiddlewareFrame(ctx)
+        token = middleware_frame.set(frame)
+        try:
+            result = await call_next(ctx)
+            if ctx.method == "initialize" and isinstance(result, dict):
+                # The SDK takes the extension out for that era.
+                capabilities = result.setdefault("capabilities", {})
+                for place in ("experimental", "extensions"):
+                    capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
+            return result
+        except ValidationError as exc:
+            # The request itself is malformed.
+            raise boundary.wrong.invalid_params(exc, ctx.method, ctx.params, ctx.request_id) from None
+        except MCPError as exc:
+            if exc is frame.raised:
+                # It has been answered so, and written down.
+                raise
+            # What the runner says about a request is the protocol's business, and so is a failure that the options send
+            # as a protocol error; any other number is somebody's own.
+            is_contract = isinstance(exc.data, dict) and "mcp_error_code" in exc.data
+            is_protocol = exc.code in _RUNNERS or boundary.is_protocol(exc, ctx.protocol_version)
+            if tool_info is None or (frame.is_of_tool(exc) and (is_protocol or is_contract or not calls)):
+                refused = boundary.redact_protocol_error(exc)
+                completed = boundary.wrong.complete_error(refused.error, ctx.method, ctx.request_id)
+                if completed is not None:
+                    refused = protocol_error(completed.code, completed.message, completed.data)
+                raise refused from None
+            failed: BaseException = exc
+        except BaseException as exc:
+            if tool_info is None:
+                raise
+            failed = reraise_control_flow(exc)
+        finally:
+            middleware_frame.reset(token)
+        if not calls:
+            raise boundary.request_error(failed, ctx.method, {}, ctx)
+        params = ctx.params or {}
+        tool = tool_info(str(params.get("name", "")))
+        arguments = params.get("arguments")
+        call = ServedCall(tool.name, arguments if isinstance(arguments, dict) else {}, ctx)
+        answer = await boundary.answer_around(call, failed, tool, frame.marks)
+        wire = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
+        if call.era >= MODERN_ERA:
+            # It goes out without passing the runner, which would have added this.
+            wire |= {
+                "resultType": "complete",
+                "_meta": {**wire.get("_meta", {}), SERVER_INFO: server.server_info_stamp},
+            }
+        return wire
+
+    middleware: list[Any] = server.middleware
+    # Inside telemetry, so that the span sees the answer; outside everybody else.
+    outer = bool(middleware) and type(middleware[0]).__name__ == "OpenTelemetryMiddleware"
+    middleware.insert(1 if outer else 0, failwell_middleware)
 
 
 class _Refused(JSONRPCError):
