@@ -8,12 +8,13 @@ it, and its answer is replaced by ours.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Coroutine, MutableMapping
 from typing import Any, Final
 
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
 from failwell.formats import MODERN_ERA
@@ -76,8 +77,10 @@ def add_middleware(server: Any, boundary: Boundary, tool_info: Callable[[str], T
         token = middleware_frame.set(frame)
         try:
             result = await call_next(ctx)
-            if ctx.method == "initialize" and isinstance(result, dict):
+            if ctx.method == "initialize" and result is not None:
                 # The SDK takes the extension out for that era.
+                if not isinstance(result, dict):
+                    result = result.model_dump(by_alias=True, mode="json", exclude_none=True)
                 capabilities = result.setdefault("capabilities", {})
                 for place in ("experimental", "extensions"):
                     capabilities.setdefault(place, {})[EXTENSION] = settings(boundary)
@@ -152,7 +155,7 @@ class _Stream:
 
 
 class _Writer(_Stream):
-    """What leaves: knows which requests have no answer yet, and completes what 1.x says about requests."""
+    """What leaves: knows which requests have no answer yet, and completes what the SDK says about requests."""
 
     def __init__(self, inner: Any, boundary: Boundary) -> None:
         super().__init__(inner, boundary)
@@ -164,16 +167,15 @@ class _Writer(_Stream):
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
-            if GENERATION == 1 and kind is JSONRPCError and (completed := self._completed(message, asked)) is not None:
+            if kind is JSONRPCError and (completed := self._completed(message, asked)) is not None:
                 item = SessionMessage(enclosed(message.model_copy(update={"error": completed})), item.metadata)
         sent: Awaitable[None] = self._inner.send(item)
         return sent
 
     def _completed(self, message: JSONRPCError, asked: JSONRPCRequest | None) -> ErrorData | None:
-        """1.x has no middleware, and the same words for an unknown method, for parameters, and for what comes too
-        early."""
         method, error = "" if asked is None else asked.method, message.error
-        if asked is not None and error.message == SDK_WORDS:
+        if GENERATION == 1 and asked is not None and error.message == SDK_WORDS:
+            # 1.x says the same of a method that it does not know, of parameters, and of what comes too early.
             if method not in CLIENT_METHODS:
                 error = ErrorData(code=-32601, message="Method not found", data=method)
             elif (problem := wrong_params(method, asked.params)) is not None:
@@ -318,17 +320,19 @@ class CheckedPosts:
             return
         session = next((value for name, value in scope["headers"] if name == b"mcp-session-id"), b"")
         wrong, unanswered = self._wrong, self._unanswered
-        body, refused, key, is_unknown = b"", None, None, False
+        body, key, is_read = b"", None, False
+        read: Request | Refusal | None = None
+        held: Message | None = None
 
         async def receive_checked() -> Message:
-            nonlocal body, refused, key, is_unknown
+            nonlocal body, key, is_read, read
             message = await receive()
-            if message["type"] != "http.request":
+            if message["type"] != "http.request" or is_read:
                 return message
             body += message.get("body", b"")
             if message.get("more_body", False):
                 return message
-            read, body = read_message(body), b""
+            is_read, read, body = True, read_message(body), b""
             if isinstance(read, Request) and read.id is None:
                 wrong.log_notification(read.method)
             elif isinstance(read, Request) and session:
@@ -338,31 +342,47 @@ class CheckedPosts:
                 else:
                     unanswered.add(asked)
                     key = asked
-            is_unknown = read is None
-            if not isinstance(read, Refusal):
-                return message
-            refused = read
-            return {**message, "body": b"\x00"}
+            return {**message, "body": b"\x00"} if isinstance(read, Refusal) else message
 
         async def send_checked(message: Message) -> None:
-            nonlocal key, refused
-            if is_unknown and message.get("status") == 400:
-                refused = _NO_MESSAGE
-            if refused is None:
-                if key is not None and _is_answer(message):
-                    # Before it is sent: whoever reads it may use the id again at once.
-                    unanswered.discard(key)
-                    key = None
-                await send(message)
-            elif message["type"] == "http.response.start":
-                answer = {"jsonrpc": "2.0", "id": refused.id, "error": wrong.to_error(refused)}
-                await JSONResponse(answer, 400)(scope, receive, send)
+            nonlocal body, key, held
+            if message["type"] == "http.response.start" and is_read:
+                if isinstance(read, Refusal) or message["status"] == 400:
+                    held, body = message, b""
+                    return
+            elif held is not None and message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if not message.get("more_body", False):
+                    await self._reworded(read, body, held)(scope, receive, send)
+                return
+            if key is not None and _is_answer(message):
+                # Before it is sent: whoever reads it may use the id again at once.
+                unanswered.discard(key)
+                key = None
+            await send(message)
 
         try:
             await self._app(scope, receive_checked, send_checked)
         finally:
             if key is not None:
                 unanswered.discard(key)
+
+    def _reworded(self, read: Request | Refusal | None, said: bytes, start: Message) -> Response:
+        """Our answer to what is no request, or the transport's answer to one with what the contract has beside it."""
+        if not isinstance(read, Request):
+            read = read or _NO_MESSAGE
+            return JSONResponse({"jsonrpc": "2.0", "id": read.id, "error": self._wrong.to_error(read)}, 400)
+        try:
+            whole = json.loads(said)
+            whole["id"] = read.id if whole.get("id") is None else whole["id"]
+            error = ErrorData.model_validate(whole["error"])
+            if (completed := self._wrong.complete_error(error, read.method, whole["id"])) is not None:
+                whole["error"] = completed.model_dump(exclude_none=True)
+            return JSONResponse(whole, 400)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            response = Response(said, 400)
+            response.raw_headers = start["headers"]
+            return response
 
 
 def _is_answer(message: Message) -> bool:
