@@ -40,7 +40,7 @@ from failwell.server.wrong_requests import missing_arguments
 
 from .background import whole_results
 from .shared import answer_request, cause_of, is_masked, is_nested, is_of_proxy, is_refusal, settings, trail
-from .tool_calls import FunctionTools, ListedTools, ToolCall, Tools
+from .tool_calls import FunctionTools, ListedTools, ServedTools, ToolCall
 from .wrong_messages import check_posts, check_streams
 
 types: Any = mcp.types
@@ -173,7 +173,7 @@ class _Handlers(dict[type, Handler]):
         return known[1]
 
 
-class OlderTools(Tools):
+class OlderTools(ServedTools):
     """The tools of a server of 1.x, as the SDK's handler of `tools/call` runs them."""
 
     def shown(self, request: Any, result: Any) -> None:

@@ -53,7 +53,7 @@ _REST: Final = 30.0
 _FRESH: Final = 1.0
 
 
-class Tools:
+class ServedTools:
     """The tools of one server, and how calls of them are answered. Each kind of server has one of its own."""
 
     def __init__(self, server: Any, boundary: Boundary) -> None:
@@ -110,7 +110,7 @@ class ToolCall(FrameworkCall):
         return boundary.read(cause, tool, call.arguments, era=call.era, **how)
 
 
-class FunctionTools(Tools):
+class FunctionTools(ServedTools):
     """The tools of an MCPServer, by either of its names: functions with the models that the SDK made of them."""
 
     kind: Any = None
@@ -257,7 +257,7 @@ class _Listing(NamedTuple):
     at: float
 
 
-class ListedTools(Tools):
+class ListedTools(ServedTools):
     """What a low-level server lists, and the calls that are held against it. Each client was shown a list of its own,
     since lists may differ and change."""
 
