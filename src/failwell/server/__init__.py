@@ -41,7 +41,7 @@ class _Kind(NamedTuple):
 
 # By name, so that nothing is imported that the server did not import itself.
 _KINDS: Final = {
-    "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp3", 4: "fastmcp"}),
+    "fastmcp.server.server.FastMCP": _Kind("fastmcp", {2: "fastmcp2", 3: "fastmcp2.install3", 4: "fastmcp"}),
     "mcp.server.mcpserver.server.MCPServer": _Kind("mcp", {2: "mcp2.install_mcpserver"}),
     "mcp.server.fastmcp.server.FastMCP": _Kind("mcp", {1: "mcp1.install_fastmcp"}),
     "mcp.server.lowlevel.server.Server": _Kind("mcp", {1: "mcp1.install_lowlevel", 2: "mcp2.install_lowlevel"}),

@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from failwell.formats import render
 from failwell.model import ToolError
 from failwell.server.replies import convert_result
+from failwell.server.served_call import group_of
 
 from .group import Group, entry, name_taken
 
@@ -24,16 +25,14 @@ def bind(group: Group, server: FastMCP[Any]) -> None:
     if any(isinstance(each, Tool) and each.name == group.name for each in components):
         raise name_taken(group)
     tools = {name: _ActionTool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
-    bound = group.bound({name: tool.parameters for name, tool in tools.items()})
     server.add_tool(
         FastMCPGroupTool(
             fn=entry(group),
             name=group.name,
             title=group.title,
             description=group.description,
-            parameters=bound.listed,
+            parameters=group.bind({name: tool.parameters for name, tool in tools.items()}),
             annotations=group.annotations,
-            bound=bound,
             tools=tools,
         )
     )
@@ -47,27 +46,23 @@ class _ActionTool(FunctionTool):
 class FastMCPGroupTool(FunctionTool):
     """Finds the action, and has its tool do the rest."""
 
-    bound: Any = Field(exclude=True)
     tools: dict[str, FunctionTool] = Field(exclude=True)
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        group: Any = group_of(self.fn)
         try:
-            action, own = self.bound.split(arguments)
+            action, own = group.split(arguments, self.tools)
         except ToolError as error:
-            raise _deliberate(error) from error
+            raise GroupRefusal(render(error, "text"), log_level=logging.INFO) from error
         try:
             return await self.tools[action].run(own)
         except RejectedArguments as exc:
             if not isinstance(exc.__cause__, ValidationError):
                 raise
-            refusal = self.bound.refusal(action, own, exc.__cause__)
-        raise _deliberate(refusal) from refusal
+            refusal = group.refusal(action, own, self.tools[action].parameters, exc.__cause__)
+        raise GroupRefusal(render(refusal, "text"), log_level=logging.INFO) from refusal
 
 
 class GroupRefusal(FastMCPToolError):
-    """A call that a group turned down before any action ran, as the framework's own; the error is its cause."""
-
-
-def _deliberate(error: ToolError) -> GroupRefusal:
-    """The framework's own exception, for callers that Failwell does not answer."""
-    return GroupRefusal(render(error, "text"), log_level=logging.INFO)
+    """A call that a group turned down before any action ran, as the framework's own, for callers that Failwell does not
+    answer; the error is its cause."""

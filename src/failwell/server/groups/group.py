@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeVar
@@ -139,31 +139,29 @@ class Group:
                 raise TypeError(f"An action is a function, not {fn!r}.")
             if self._listed:
                 raise ValueError(f"The group {self.name!r} is on a server already; define its actions before add_to().")
-            called = self._checked(getattr(fn, "__name__", "") if name is None else name)
+            called = getattr(fn, "__name__", "") if name is None else name
+            if called == "<lambda>" or not called.strip():
+                raise ValueError(f"An action needs a name; write @{self.name}.action('a_name').")
+            if called != called.strip() or "," in called or not called.isprintable():
+                raise ValueError(
+                    "An action's name has no commas, line breaks or outer white space, since actions are listed as "
+                    f"'a, b, c'; rename {called!r}."
+                )
+            if called in self.actions:
+                raise ValueError(
+                    f"The group {self.name!r} has an action {called!r} already; give this one another name."
+                )
             for parameter in inspect.signature(fn).parameters.values():
                 if parameter.kind in _UNNAMEABLE:
                     raise TypeError(
                         f"The action {called!r} takes {_UNNAMEABLE[parameter.kind]} ({parameter.name}), but is called "
-                        f"with named arguments; name each parameter."
+                        "with named arguments; name each parameter."
                     )
-            told = inspect.getdoc(fn) or "" if description is None else description
-            self.actions[called] = GroupAction(called, _awaitable(fn), told.strip(), annotations)
+            words = inspect.getdoc(fn) or "" if description is None else description
+            self.actions[called] = GroupAction(called, _awaitable(fn), words.strip(), annotations)
             return fn
 
         return register
-
-    def _checked(self, called: str) -> str:
-        """The name of a new action."""
-        if called == "<lambda>" or not called.strip():
-            raise ValueError(f"An action needs a name; write @{self.name}.action('a_name').")
-        if called != called.strip() or "," in called or not called.isprintable():
-            raise ValueError(
-                f"An action's name has no commas, line breaks or outer white space, since actions are listed as "
-                f"'a, b, c'; rename {called!r}."
-            )
-        if called in self.actions:
-            raise ValueError(f"The group {self.name!r} has an action {called!r} already; give this one another name.")
-        return called
 
     def add_to(self, server: Any) -> Self:
         """List the group as one tool of an MCPServer or a FastMCP; gives the group back."""
@@ -196,10 +194,12 @@ class Group:
         each = [action.annotations or ToolAnnotations() for action in self.actions.values()]
         # An action that only reads destroys nothing, and may be repeated.
         together = ToolAnnotations(
-            read_only_hint=_all(one.read_only_hint for one in each),
-            destructive_hint=_any(False if one.read_only_hint else one.destructive_hint for one in each),
-            idempotent_hint=_all(one.read_only_hint or one.idempotent_hint for one in each),
-            open_world_hint=_any(one.open_world_hint for one in each),
+            read_only_hint=_together([one.read_only_hint for one in each], decides=False),
+            destructive_hint=_together(
+                [False if one.read_only_hint else one.destructive_hint for one in each], decides=True
+            ),
+            idempotent_hint=_together([one.read_only_hint or one.idempotent_hint for one in each], decides=False),
+            open_world_hint=_together([one.open_world_hint for one in each], decides=True),
         )
         return together if together != ToolAnnotations() else None
 
@@ -209,59 +209,64 @@ class Group:
         chosen = name if isinstance(name, str) and name in self.actions else None
         return self._facts.get(chosen) or self._fact(chosen, None)
 
-    def _fact(self, action: str | None, schema: Schema | None) -> ToolInfo:
-        if action is None:
-            return ToolInfo.of(self.name, schema, None, self.annotations)
-        chosen = self.actions[action]
-        return ToolInfo.of(self.name, schema, None, chosen.annotations, action, chosen.fn)
+    def _fact(self, name: str | None, schema: Schema | None) -> ToolInfo:
+        action = None if name is None else self.actions[name]
+        annotations, function = (self.annotations, None) if action is None else (action.annotations, action.fn)
+        return ToolInfo.of(self.name, schema, None, annotations, name, function)
 
-    def bound(self, schemas: Mapping[str, Schema]) -> Bound:
-        """The group with the schemas that a framework made of its actions' signatures."""
+    def bind(self, schemas: Mapping[str, Schema]) -> dict[str, Any]:
+        """The schema to be listed, by those that a framework made of the actions' signatures."""
         field = self.discriminator
         called = {
             name: action_schema(field, name, schemas[name], each.description) for name, each in self.actions.items()
         }
         listed = SHAPES[self._shape](field, called)
         self._facts = {None: self._fact(None, listed)} | {name: self._fact(name, each) for name, each in called.items()}
-        return Bound(self, schemas, listed)
+        return listed
+
+    def split(self, arguments: Mapping[str, Any], tools: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+        """The action, and the arguments that are its own: with the discriminator only if it has one of that name."""
+        name = self.routed(arguments)
+        keeps = self.discriminator in properties_of(tools[name].parameters)
+        return name, {key: value for key, value in arguments.items() if keeps or key != self.discriminator}
+
+    def refusal(
+        self, action: str, arguments: Mapping[str, Any], schema: Schema, rejected: Exception | None
+    ) -> ToolError:
+        """What is wrong with the arguments of an action: what a validator says, and the names that it does not have."""
+        found = [] if rejected is None else [pydantic_problems(rejected, call_of(schema, arguments))]
+        error = invalid(*found, check_names(arguments, schema), tool=self.name, action=action)
+        error.__cause__ = rejected
+        return error.replace(sent=shown_arguments({self.discriminator: action, **arguments}, schema))
 
     def routed(self, arguments: Mapping[str, Any]) -> str:
         """The action that a call is about; contract 002's routing error, raised, if there is none."""
-        sent = arguments.get(self.discriminator, "")
+        field, sent = self.discriminator, arguments.get(self.discriminator, "")
         if isinstance(sent, str) and sent in self.actions:
             return sent
-        error = self._missing(arguments) if sent == "" else self._misnamed(sent)
-        raise error.replace(sent=shown_arguments(arguments, self.facts().schema))
-
-    def _misnamed(self, sent: object) -> ToolError:
-        if not isinstance(sent, str):
-            name = next((name for kind, name in _JSON_TYPES if isinstance(sent, kind)), "object")
-            return self._refused("INVALID_DISCRIMINATOR", name)
-        meant = nearest(sent, self.actions)
-        certain = as_option(sent, list(self.actions))
-        return self._refused(
-            "UNKNOWN_ACTION",
-            cut(sent, LONGEST_NAME),
-            hint=f"Did you mean {shown(meant)} instead of {shown(sent)}?" if meant else None,
-            patch=None if certain is UNSET else Patch("set", (self.discriminator,), certain),
-        )
-
-    def _missing(self, arguments: Mapping[str, Any]) -> ToolError:
-        """The discriminator may be there under a name that is nearly its own."""
-        known = {name for fact in self._facts.values() for name in properties_of(fact.schema)}
-        field = self.discriminator
-        for name, value in arguments.items() if field not in arguments else ():
-            if name not in known and isinstance(value, str) and value in self.actions and is_certain(name, field):
-                hint = f"Did you mean {shown(field)} instead of {shown(name)}?"
-                return self._refused("MISSING_DISCRIMINATOR", "", hint, Patch("rename", (name,), to=field))
-        only = next(iter(self.actions)) if len(self.actions) == 1 else None
-        patch = None if only is None else Patch("set", (field,), only)
-        return self._refused("MISSING_DISCRIMINATOR", "", patch=patch)
-
-    def _refused(self, code: str, sent: str, hint: str | None = None, patch: Patch | None = None) -> ToolError:
-        field = self.discriminator
-        message, recovery, rule, words = (text.format(field=field, sent=sent) for text in _ROUTING[code])
-        return ToolError(
+        code, shown_as, hint, patch = "UNKNOWN_ACTION", "", None, None
+        if sent == "":
+            code = "MISSING_DISCRIMINATOR"
+            if len(self.actions) == 1:
+                patch = Patch("set", (field,), next(iter(self.actions)))
+            known = {name for fact in self._facts.values() for name in properties_of(fact.schema)}
+            # It may be there under a name that is nearly its own.
+            for name, value in arguments.items() if field not in arguments else ():
+                if name not in known and isinstance(value, str) and value in self.actions and is_certain(name, field):
+                    hint = f"Did you mean {shown(field)} instead of {shown(name)}?"
+                    patch = Patch("rename", (name,), to=field)
+                    break
+        elif not isinstance(sent, str):
+            code = "INVALID_DISCRIMINATOR"
+            shown_as = next((name for kind, name in _JSON_TYPES if isinstance(sent, kind)), "object")
+        else:
+            shown_as = cut(sent, LONGEST_NAME)
+            if (meant := nearest(sent, self.actions)) is not None:
+                hint = f"Did you mean {shown(meant)} instead of {shown(sent)}?"
+            if (certain := as_option(sent, list(self.actions))) is not UNSET:
+                patch = Patch("set", (field,), certain)
+        message, recovery, rule, words = (text.format(field=field, sent=shown_as) for text in _ROUTING[code])
+        raise ToolError(
             message,
             code=code,
             tool=self.name,
@@ -269,35 +274,8 @@ class Group:
             actions=[Action(self.name, arguments={field: name}) for name in self.actions],
             fields=[FieldError((field,), words, options=[*self.actions][:_MOST_OPTIONS], rule=rule)],
             patch=[patch] if patch else [],
+            sent=shown_arguments(arguments, self.facts().schema),
         )
-
-
-class Bound:
-    """A group as one server runs it."""
-
-    def __init__(self, group: Group, schemas: Mapping[str, Schema], listed: dict[str, Any]) -> None:
-        self.group = group
-        self.listed = listed
-        self._schemas = schemas
-
-    def split(self, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """The action, and the arguments that are its own: with the discriminator only if it has one of that name."""
-        group = self.group
-        name = group.routed(arguments)
-        keeps = group.discriminator in properties_of(self._schemas[name])
-        return name, {key: value for key, value in arguments.items() if keeps or key != group.discriminator}
-
-    def has(self, action: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether the action has all these arguments."""
-        return arguments.keys() <= properties_of(self._schemas[action]).keys()
-
-    def refusal(self, action: str, arguments: Mapping[str, Any], rejected: Exception | None) -> ToolError:
-        """What is wrong with the arguments of an action: what a validator says, and the names that it does not have."""
-        schema = self._schemas[action]
-        found = [] if rejected is None else [pydantic_problems(rejected, call_of(schema, arguments))]
-        error = invalid(*found, check_names(arguments, schema), tool=self.group.name, action=action)
-        error.__cause__ = rejected
-        return error.replace(sent=shown_arguments({self.group.discriminator: action, **arguments}, schema))
 
 
 def entry(group: Group) -> Callable[..., Any]:
@@ -328,11 +306,6 @@ def _awaitable(fn: Callable[..., Any]) -> Callable[..., Any]:
     return awaited
 
 
-def _all(hints: Iterable[bool | None]) -> bool | None:
-    known = [*hints]
-    return True if all(known) else False if False in known else None
-
-
-def _any(hints: Iterable[bool | None]) -> bool | None:
-    known = [*hints]
-    return True if any(known) else None if None in known else False
+def _together(hints: list[bool | None], *, decides: bool) -> bool | None:
+    """What holds for all actions: one of them decides it by this value, else it is open if one leaves it open."""
+    return decides if decides in hints else None if None in hints else not decides

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import count
 from typing import Any, Final
 
 from failwell.schema import REFERENCES, Schema, properties_of
@@ -45,20 +46,20 @@ def flat(field: str, actions: Mapping[str, Schema]) -> dict[str, Any]:
     """One object with the arguments of all actions, for clients that take no union at the top."""
     branches, defs = _together(actions)
     uses: dict[str, dict[str, Any]] = {}
-    told = ["Decides what is done."]
+    words = ["Decides what is done."]
     for action, branch in zip(actions, branches, strict=True):
         _, *needed = branch["required"]
         _, *names = branch["properties"]
         for name in names:
             uses.setdefault(name, {})[action] = branch["properties"][name]
         optional = [name for name in names if name not in needed]
-        words = [f"{say} {', '.join(names)}" for say, names in (("needs", needed), ("may have", optional)) if names]
-        told.append(f"{action}: {'; '.join(words) or 'no other arguments'}.")
+        has = [f"{say} {', '.join(names)}" for say, names in (("needs", needed), ("may have", optional)) if names]
+        words.append(f"{action}: {'; '.join(has) or 'no other arguments'}.")
     required = [name for name in uses if all(name in branch["required"] for branch in branches)]
     return {
         "type": "object",
         "properties": {
-            field: {"type": "string", "enum": [*actions], "description": " ".join(told)},
+            field: {"type": "string", "enum": [*actions], "description": " ".join(words)},
             **{name: _merged(used, len(actions)) for name, used in uses.items()},
         },
         "required": [field, *required],
@@ -85,26 +86,18 @@ def _together(actions: Mapping[str, Schema]) -> tuple[list[dict[str, Any]], dict
     merged: dict[str, Any] = {}
     for schema in actions.values():
         defs: Mapping[str, Any] = schema.get("$defs", {})
-        apart = {name for name, node in defs.items() if name in merged and merged[name] != node}
+        apart = {name for name, node in defs.items() if merged.get(name, node) != node}
+        refs: dict[str, str] = {}
         # What refers to a definition of another meaning means something else, too.
-        while more := {name for name in defs.keys() - apart if _refers(defs[name], apart)}:
-            apart |= more
-        refs = {_DEFS + name: _DEFS + _free(name, merged.keys() | defs.keys()) for name in sorted(apart)}
+        while len(refs) < len(apart):
+            for name in sorted(apart - {ref.removeprefix(_DEFS) for ref in refs}):
+                number = next(each for each in count(2) if f"{name}_{each}" not in merged.keys() | defs.keys())
+                refs[_DEFS + name] = f"{_DEFS}{name}_{number}"
+            apart |= {name for name, node in defs.items() if _renamed(node, refs) != node}
         for name, node in defs.items():
             merged[refs.get(_DEFS + name, _DEFS + name).removeprefix(_DEFS)] = _renamed(node, refs)
         branches.append(_renamed({key: value for key, value in schema.items() if key != "$defs"}, refs))
     return branches, merged
-
-
-def _free(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
-
-
-def _refers(node: Any, names: set[str]) -> bool:
-    return bool(_renamed(node, {_DEFS + name: "" for name in names}) != node)
 
 
 def _renamed(node: Any, names: Mapping[str, str]) -> Any:

@@ -12,7 +12,9 @@ from pydantic import Field, ValidationError
 
 from failwell.formats import render
 from failwell.model import ToolError
+from failwell.schema import properties_of
 from failwell.server.replies import convert_result
+from failwell.server.served_call import group_of
 
 from .group import Group, entry, name_taken
 
@@ -23,18 +25,16 @@ def bind(group: Group, server: MCPServer[Any]) -> None:
     tools = {name: Tool.from_function(each.fn, name=group.name) for name, each in group.actions.items()}
     for tool in tools.values():
         object.__setattr__(tool.fn_metadata, "__class__", _Results)
-    bound = group.bound({name: tool.parameters for name, tool in tools.items()})
     server._tool_manager._tools[group.name] = MCPServerGroupTool(
         fn=entry(group),
         name=group.name,
         title=group.title,
         description=group.description,
-        parameters=bound.listed,
+        parameters=group.bind({name: tool.parameters for name, tool in tools.items()}),
         fn_metadata=FuncMetadata(arg_model=ArgModelBase),
         is_async=True,
         context_kwarg=None,
         annotations=group.annotations,
-        bound=bound,
         tools=tools,
     )
 
@@ -42,29 +42,35 @@ def bind(group: Group, server: MCPServer[Any]) -> None:
 class MCPServerGroupTool(Tool):
     """Finds the action, and has its tool do the rest."""
 
-    bound: Any = Field(exclude=True)
     tools: dict[str, Tool] = Field(exclude=True)
 
     async def run(self, arguments: dict[str, Any], context: Any, convert_result: bool = False) -> Any:
+        group: Any = group_of(self.fn)
+        refusal: ToolError
         try:
-            action, own = self.bound.split(arguments)
+            action, own = group.split(arguments, self.tools)
             tool = self.tools[action]
-            if not self.bound.has(action, own):
-                raise self.bound.refusal(action, own, _rejection(tool.fn_metadata, own))
+            if own.keys() <= properties_of(tool.parameters).keys():
+                return await tool.run(own, context, convert_result)
+            rejected: Exception | None = None
+            try:
+                tool.fn_metadata.validate_arguments(own)
+            except ValidationError as exc:
+                rejected = exc
+            except Exception:
+                # A validator that breaks is found when the names are right.
+                pass
+            refusal = group.refusal(action, own, tool.parameters, rejected)
         except ToolError as error:
-            raise self._deliberate(error) from error
-        try:
-            return await tool.run(own, context, convert_result)
+            # Of the group: what an action raises leaves its tool as the framework's own exception.
+            refusal = error
         except DeliberateError as exc:
             # Exactly this is how the framework refuses arguments; what a body raises has another cause, or type.
             if type(exc) is not DeliberateError or not isinstance(exc.__cause__, ValidationError):
                 raise
-            refusal = self.bound.refusal(action, own, exc.__cause__)
-        raise self._deliberate(refusal) from refusal
-
-    def _deliberate(self, error: ToolError) -> DeliberateError:
-        """The framework's own exception, for callers that Failwell does not answer."""
-        return DeliberateError(f"Error executing tool {self.name}: {render(error, 'text')}")
+            refusal = group.refusal(action, own, tool.parameters, exc.__cause__)
+        # The framework's own exception, for callers that Failwell does not answer.
+        raise DeliberateError(f"Error executing tool {self.name}: {render(refusal, 'text')}") from refusal
 
 
 class _Results(FuncMetadata):
@@ -72,15 +78,3 @@ class _Results(FuncMetadata):
 
     def convert_result(self, result: Any) -> Any:
         return convert_result(super().convert_result, result)
-
-
-def _rejection(metadata: FuncMetadata, arguments: dict[str, Any]) -> ValidationError | None:
-    """What the validator has against the arguments, besides their names."""
-    try:
-        metadata.validate_arguments(arguments)
-    except ValidationError as exc:
-        return exc
-    except Exception:
-        # A validator that breaks is found when the names are right.
-        pass
-    return None
