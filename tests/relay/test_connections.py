@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from failwell.relay.web.http_server import http_client
+from failwell.relay.web.http_server import RemoteServer
 
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -57,7 +57,7 @@ def test_a_connection_is_used_again_until_the_server_hangs_up() -> None:
                 return
 
     async def run() -> None:
-        async with server(serve) as url, http_client() as client:
+        async with server(serve) as url, RemoteServer("").client as client:
             for number in range(1, 6):
                 assert await post(client, url, str(number).encode()) == b"hello"
 
@@ -82,7 +82,7 @@ def test_an_answer_that_breaks_off_is_told_as_that(said: bytes, expected: type[E
         writer.write(said)
 
     async def run() -> None:
-        async with server(serve) as url, http_client() as client:
+        async with server(serve) as url, RemoteServer("").client as client:
             with pytest.raises(expected):
                 await post(client, url)
 
@@ -94,10 +94,10 @@ def test_nobody_there_and_nobody_who_answers_in_time() -> None:
         await reader.read()
 
     async def run() -> None:
-        async with server(serve) as url, http_client() as client:
+        async with server(serve) as url, RemoteServer("").client as client:
             with pytest.raises(httpx2.ReadTimeout):
                 await client.post(url, content=b"", timeout=httpx2.Timeout(0.01, connect=60))
-        async with http_client() as client:
+        async with RemoteServer("").client as client:
             with pytest.raises(httpx2.ConnectError):
                 await post(client, url)
             with pytest.raises(httpx2.UnsupportedProtocol):
@@ -119,7 +119,7 @@ def test_a_request_that_is_given_up_ends_its_connection() -> None:
                 assert await reader.read() == b""
             hung_up.set()
 
-        async with server(serve) as url, http_client() as client:
+        async with server(serve) as url, RemoteServer("").client as client:
             task = asyncio.ensure_future(post(client, url))
             await asked.wait()
             task.cancel()
@@ -143,7 +143,7 @@ def test_a_server_waits_for_whoever_does_not_read() -> None:
                 await writer.drain()
                 written += 1 << 20
 
-        async with server(serve) as url, http_client() as client:
+        async with server(serve) as url, RemoteServer("").client as client:
             async with client.stream("POST", url, content=b"{}") as response:
                 before = -1
                 while before != written:
@@ -170,7 +170,7 @@ def test_where_a_proxy_is_named_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> 
     async def run() -> None:
         async with server(serve) as url:
             monkeypatch.setenv("HTTP_PROXY", url)
-            async with http_client() as client:
+            async with RemoteServer("").client as client:
                 assert await post(client, "http://mcp.example/mcp") == b"hello"
 
     asyncio.run(run())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -35,8 +34,6 @@ from failwell.relay import Relay, RelayLimits, RelayOptions, app
 from failwell.relay.messages import read_frame, written
 from failwell.relay.runner import ANY
 from failwell.relay.web.client_session import ClientSession
-from failwell.relay.web.health import find_problem
-from failwell.relay.web.http_server import RemoteServer
 
 ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 META = "io.github.failwell/tool-error"
@@ -533,17 +530,25 @@ def test_an_address_at_which_there_is_no_server_is_told_before_anybody_comes(
     away = FaultyServer(elsewhere="https://elsewhere.example/mcp")
     with serving(page, lifespan="off") as url, serving(away, lifespan="off") as leading:
         for given, words in (
-            (url, f"cannot use the server at {url}: it answered 200 with what is no message of MCP; check the path"),
+            (
+                url,
+                f"cannot use the server at {url}: The server answered 200, and no answer will come. Check the address.",
+            ),
             (leading, f"{leading} leads to https://elsewhere.example/mcp, where nothing is sent to."),
         ):
             assert main(["wrap", "--listen", "127.0.0.1:0", given]) == 2
             (told,) = capsys.readouterr().err.splitlines()
             assert words in told
-    found = asyncio.run(find_problem(RemoteServer(url)))
-    # It is down, and may come back.
-    assert found is not None
-    assert (found.is_final, f"cannot use the server at {url}: " in found.line) == (False, True)
-    assert found.line.endswith("; start it, or check the address")
+    # One that is down may come back.
+    process = subprocess.Popen([*WRAP, "--listen", "127.0.0.1:0", url], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    problem, listening = process.stderr.readline(), process.stderr.readline()
+    process.terminate()
+    assert process.wait(30) == 0
+    process.stderr.close()
+    assert problem.startswith(f"failwell: cannot use the server at {url}: ")
+    assert problem.endswith(". Start it, or check the address.\n")
+    assert listening.startswith("failwell: listening on http://127.0.0.1:")
 
 
 @pytest.mark.parametrize("era", ["older", "newer"])
@@ -581,7 +586,7 @@ def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
 
 
 def test_an_id_that_is_used_again_at_once_is_answered() -> None:
-    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session = ClientSession("v", "", RelayLimits(), print, print, is_shared=True)
     session.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     told = b'{"jsonrpc":"2.0","id":7,"result":{}}\n'
@@ -598,7 +603,7 @@ def test_an_id_that_is_used_again_at_once_is_answered() -> None:
 @pytest.mark.parametrize("id", [7, "seven"])
 def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: object) -> None:
     sent: list[Any] = []
-    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session = ClientSession("v", "", RelayLimits(), print, print, is_shared=True)
     session.runner = SimpleNamespace(from_client=lambda frames, *more: sent.extend(map(read_frame, frames)))  # type: ignore[assignment]
     params = {"name": "pay_invoice", "_meta": {"progressToken": id}}
     asked = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
@@ -612,7 +617,7 @@ def test_an_id_that_two_clients_use_at_once_becomes_another_of_its_kind(id: obje
 
 
 def test_an_answer_that_nobody_here_can_read_comes_back_as_it_is() -> None:
-    session = ClientSession("v", "", RelayLimits(), is_shared=True, log=print, on_end=print)
+    session = ClientSession("v", "", RelayLimits(), print, print, is_shared=True)
     session.runner = SimpleNamespace(from_client=lambda *given: None)  # type: ignore[assignment]
     asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "pay_invoice"}}
     _, exchange = session.ask(written(asked), asked)

@@ -26,20 +26,17 @@ from failwell.relay.runner import Runner
 from .client_session import PING, ClientSession, Exchange
 from .headers import CAPABILITIES_KEY, HANDSHAKES, METHOD, NAME, PARAM, SESSION, VERSION, mismatch, param_mismatch
 from .http_server import as_frame
-from .limits import INVALID_REQUEST, AccessControl, RelayLimits, RequestRejected
+from .limits import AccessControl, RequestRejected
 from .metrics import RelayMetrics
 
 PATH: Final = "/mcp"
 _PARSE_ERROR, _INVALID_PARAMS, _NO_METHOD, _HEADER_MISMATCH = -32700, -32602, -32601, -32020
 # What the newer era says by the status as well.
 _STATUSES: Final = {**dict.fromkeys((-32700, -32600, -32602, -32020, -32021, -32022), 400), -32601: 404}
-_METHODS: Final = ["GET", "POST", "DELETE"]
 _STREAM: Final = {
     "content-type": "text/event-stream", "cache-control": "no-cache, no-transform", "x-accel-buffering": "no",
 }  # fmt: skip
-_REASONS: Final = {404: "path", 405: "method"}
 _CLOSE: Final = {"connection": "close"}
-_LOGINS: Final = frozenset({401, 403})
 
 OpenRunner = Callable[[ClientSession, Mapping[str, str]], Runner]
 """Makes the runner of a session; the headers are those that the server may be sent."""
@@ -59,7 +56,7 @@ class RelayApp(Starlette):
     ) -> None:
         super().__init__(
             routes=[
-                *(Route(path, self._serve, methods=_METHODS) for path in (PATH, f"{PATH}/")),
+                *(Route(path, self._serve, methods=["GET", "POST", "DELETE"]) for path in (PATH, f"{PATH}/")),
                 Route("/healthz", self._healthz),
                 Route("/metrics", self._metrics_page),
             ],
@@ -67,8 +64,8 @@ class RelayApp(Starlette):
             lifespan=_until_closed,
         )
         self.router.redirect_slashes = False
-        self._open_runner, self.access, self._log, self._on_close = open_runner, access, log, on_close
-        self._health = health
+        self._open_runner, self.access, self.limits = open_runner, access, access.limits
+        self._log, self._health, self._on_close = log, health, on_close
         self.metrics = RelayMetrics(access.rejected, lambda: len(self.sessions))
         self.sessions: dict[str, ClientSession] = {}
         """The clients of the older era by their ids. The newer era has no sessions: one for all with the same login."""
@@ -79,23 +76,18 @@ class RelayApp(Starlette):
         self.is_draining = self.is_broken = False
         """Whether it is about to end, and whether the server did not start when it was last needed."""
 
-    @property
-    def limits(self) -> RelayLimits:
-        return self.access.limits
-
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             try:
                 self.access.check_origin(scope["headers"])
             except RequestRejected as rejection:
-                response = await self._reject(None, rejection)
-                await response(scope, receive, send)
+                await (await self._reject(None, rejection))(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
 
     async def _reject(self, request: Request | None, exc: Exception) -> Response:
         if isinstance(exc, HTTPException):
-            reason = _REASONS.get(exc.status_code, "protocol")
+            reason = "path" if exc.status_code == 404 else "method"
             exc = RequestRejected(exc.status_code, reason, f"{exc.detail}.", headers=exc.headers)
         assert isinstance(exc, RequestRejected)
         self.access.rejected[exc.reason] += 1
@@ -123,105 +115,131 @@ class RelayApp(Starlette):
             return Response()
         _require(headers, "text/event-stream")
         if request.method != "GET" or SESSION not in headers:
-            raise RequestRejected(405, "method", "There is no stream without a session.", headers={"allow": "POST"})
+            words = "There is no stream without a session."
+            raise RequestRejected(405, "method", words, headers={"allow": "POST"})
         session = self._session_of(headers)
         if session.is_attached:
             raise RequestRejected(409, "stream", "The session has an open stream already.")
         session.is_attached = True
-        return _OwnStream(session)
+        return _Written(lambda *asgi: _send_own_stream(session, *asgi))
 
     async def _post(self, request: Request, headers: Mapping[str, str]) -> Response:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise RequestRejected(415, "content-type", "The body of a request is application/json.")
         _require(headers, "application/json", "text/event-stream")
-        body = (await self._body(request)).strip()
+        body = await self._body(request)
         message = read_frame(body)
         if message is None:
             raise RequestRejected(400, "protocol", "The body is not valid JSON.", code=_PARSE_ERROR)
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise RequestRejected(400, "protocol", "The body must be a single JSON-RPC message.")
         # The protocol knows messages as lines of UTF-8.
-        frame = as_frame(body) if body.startswith(b"{") and b"\0" not in body[:4] else written(message)
+        frame = as_frame(body) if body.lstrip()[:1] == b"{" and b"\0" not in body[:4] else written(message)
         is_request = "method" in message and "id" in message
-        trace = {name: headers[name] for name in TRACE_NAMES if name in headers}
-        if headers.get(VERSION, "2025-11-25") not in HANDSHAKES:
-            if "id" not in message:
-                # There are none that mean anything: a request is cancelled by the end of its stream.
+        is_modern = headers.get(VERSION, "2025-11-25") not in HANDSHAKES
+        is_greeting = is_request and not is_modern and message["method"] == "initialize"
+        if is_modern and "id" not in message:
+            # There are none that mean anything: a request is cancelled by the end of its stream.
+            return Response(status_code=202)
+        if is_modern:
+            session = await self._check_modern(request, headers, message)
+        else:
+            session = self._open(headers, is_shared=False) if is_greeting else self._session_of(headers)
+            if not is_request:
+                session.notify(frame)
                 return Response(status_code=202)
-            session = await self._modern_session(request, headers, message)
-            return _Answer(self, session, *session.ask(frame, message, trace), is_modern=True)
-        if is_request and message["method"] == "initialize":
-            session = self._open(headers, is_shared=False)
-            return _Answer(self, session, *session.ask(frame, message), is_greeting=True)
-        session = self._session_of(headers)
-        if is_request:
-            return _Answer(self, session, *session.ask(frame, message, trace))
-        session.notify(frame)
-        return Response(status_code=202)
+        trace = {name: headers[name] for name in TRACE_NAMES if name in headers}
+        key, exchange = session.ask(frame, message, trace)
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                async with _closed_with_client(exchange, receive):
+                    await self._answer(session, exchange, is_modern, is_greeting, scope, receive, send)
+            finally:
+                session.forget(key, exchange, is_cancelled=is_modern and exchange.answer is None)
+                if is_greeting and (exchange.code is not None or exchange.answer is None):
+                    session.end()
+
+        return _Written(answer)
 
     async def _body(self, request: Request) -> bytes:
-        most, parts, length = self.limits.body, [], 0
+        most, body = self.limits.body, bytearray()
         size = request.headers.get("content-length", "0")
         if size.isdigit() and int(size[:18]) > most:
             raise RequestRejected(413, "body", f"The body has {size} bytes; {most} are accepted.", headers=_CLOSE)
         try:
             async with asyncio.timeout(self.limits.body_timeout):
                 async for part in request.stream():
-                    parts.append(part)
-                    length += len(part)
-                    if length > most:
+                    body += part
+                    if len(body) > most:
                         raise RequestRejected(413, "body", f"The body has more than {most} bytes.", headers=_CLOSE)
         except ClientDisconnect:
             raise RequestRejected(400, "disconnect", "The client hung up.") from None
         except TimeoutError:
             words = f"The body took longer than {self.limits.body_timeout:g} seconds."
             raise RequestRejected(408, "slow body", words, headers=_CLOSE) from None
-        return b"".join(parts)
+        return bytes(body)
 
-    async def _modern_session(self, request: Request, headers: Mapping[str, str], message: Message) -> ClientSession:
+    async def _check_modern(self, request: Request, headers: Mapping[str, str], message: Message) -> ClientSession:
         """Check a request of the newer era, which says all there is to say; where it belongs."""
         id, method, params = message["id"], message.get("method"), params_of(message)
 
-        def wrong(words: str, code: int, status: int = 400) -> RequestRejected:
-            return RequestRejected(status, "protocol", words, code=code, id=id)
+        def check(problem: str | None, code: int, status: int = 400) -> None:
+            if problem is not None:
+                raise RequestRejected(status, "protocol", problem, code=code, id=id)
 
         if not isinstance(method, str):
             words = "The body must be a single JSON-RPC request or notification object"
-            raise wrong(words, INVALID_REQUEST)
+            raise RequestRejected(400, "protocol", words, id=id)
         names = [name for name in request.headers if name in (VERSION, METHOD, NAME) or name.startswith(PARAM)]
-        for name in names:
-            if names.count(name) > 1:
-                raise wrong(f"{name} header appears more than once", _HEADER_MISMATCH)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        check(twice and f"{twice} header appears more than once", _HEADER_MISMATCH)
         meta = params.get("_meta")
         lacking = [key for key in (ERA_KEY, CAPABILITIES_KEY) if not isinstance(meta, Mapping) or key not in meta]
-        if lacking:
-            words = f"params._meta is missing the required envelope key(s): {', '.join(lacking)}"
-            raise wrong(words, _INVALID_PARAMS)
-        if (found := mismatch(method, params, headers)) is not None:
-            raise wrong(found, _HEADER_MISMATCH)
-        if method == "initialize":
-            # There is no handshake in this era, whatever a server on stdio makes of one.
-            raise wrong("Method not found", _NO_METHOD, 404)
+        words = f"params._meta is missing the required envelope key(s): {', '.join(lacking)}"
+        check(words if lacking else None, _INVALID_PARAMS)
+        check(mismatch(method, params, headers), _HEADER_MISMATCH)
+        # There is no handshake in this era, whatever a server on stdio makes of one.
+        check("Method not found" if method == "initialize" else None, _NO_METHOD, 404)
         session = self._open(headers, is_shared=True)
-        if method != "tools/call":
-            return session
-        # What is repeated in headers has to be what stands in the body, or others would be told something else.
-        listing = session.runner.protocol.listing
-        if not listing.is_fresh and any(name.startswith(PARAM) for name in headers):
-            asked = {
-                "jsonrpc": "2.0",
-                "id": session.new_id(type(id)),
-                "method": "tools/list",
-                "params": {"_meta": meta},
-            }
-            key, exchange = session.ask(written(asked), asked)
-            while exchange.answer is None and not exchange.is_closed:
-                await exchange.wait()
-            session.forget(key, exchange, is_cancelled=False)
-        schema = schema_of(listing.known.get(str(params.get("name"))))
-        if schema is not None and (found := param_mismatch(params, schema, headers)) is not None:
-            raise wrong(found, _HEADER_MISMATCH)
+        if method == "tools/call":
+            # What is repeated in headers has to be what stands in the body, or others would be told something else.
+            listing = session.runner.protocol.listing
+            if not listing.is_fresh and any(name.startswith(PARAM) for name in headers):
+                own_id, meta_only = session.new_id(type(id)), {"_meta": meta}
+                asked = {"jsonrpc": "2.0", "id": own_id, "method": "tools/list", "params": meta_only}
+                key, exchange = session.ask(written(asked), asked)
+                while exchange.answer is None and not exchange.is_closed:
+                    await exchange.wait()
+                session.forget(key, exchange, is_cancelled=False)
+            schema = schema_of(listing.known.get(str(params.get("name"))))
+            check(None if schema is None else param_mismatch(params, schema, headers), _HEADER_MISMATCH)
         return session
+
+    async def _answer(
+        self, session: ClientSession, exchange: Exchange, is_modern: bool, is_greeting: bool,
+        scope: Scope, receive: Receive, send: Send,
+    ) -> None:  # fmt: skip
+        """Wait for the answer and send it: as JSON, or as a stream of events if there is something to say before it."""
+        headers = {SESSION: session.id} if is_greeting else {}
+        await exchange.wait()
+        self.is_broken = self.is_broken and (exchange.answer is None or exchange.code is not None)
+        if exchange.waiting or not (exchange.answer or exchange.is_closed):
+            await _stream(send, exchange, headers)
+        elif exchange.answer is not None:
+            status = _STATUSES.get(exchange.code or 0, 200) if is_modern else 200
+            if exchange.http is not None and exchange.http.status in (401, 403):
+                # Who has to log in is told so in the way that clients understand.
+                status, asked = exchange.http.status, exchange.http.headers.get("www-authenticate")
+                headers = {} if asked is None else {"www-authenticate": asked}
+            elif exchange.code is not None:
+                # A handshake that was refused begins no session.
+                headers = {}
+            response = Response(exchange.answer.rstrip(b"\n"), status, headers, "application/json")
+            await response(scope, receive, send)
+        elif session.is_over:
+            words = "The server ended before it answered."
+            raise RequestRejected(502, "protocol", words, code=-32603, id=exchange.id)
 
     # Sessions
 
@@ -243,9 +261,9 @@ class RelayApp(Starlette):
         if self.is_draining:
             raise RequestRejected(503, "draining", "The relay is about to end.", headers={"retry-after": "5"})
         if len(self.sessions) >= self.limits.sessions:
-            most = f"{self.limits.sessions} sessions are open, which is the limit."
-            raise RequestRejected(503, "sessions", most, headers={"retry-after": "30"})
-        session = ClientSession(id, owner, self.limits, is_shared=is_shared, log=self._log, on_end=self._ended)
+            words = f"{self.limits.sessions} sessions are open, which is the limit."
+            raise RequestRejected(503, "sessions", words, headers={"retry-after": "30"})
+        session = ClientSession(id, owner, self.limits, self._log, self._ended, is_shared=is_shared)
         # A token that is asked for here is nobody else's business.
         login = headers.get("authorization") if not self.access.tokens else None
         session.runner = self._open_runner(session, {} if login is None else {"authorization": login})
@@ -309,7 +327,14 @@ def _require(headers: Mapping[str, str], *kinds: str) -> None:
         raise RequestRejected(406, "accept", f"Accept must name {' and '.join(kinds)}.")
 
 
-# Responses
+class _Written(Response):
+    """A response that a function writes."""
+
+    def __init__(self, write: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
+        self._write = write
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._write(scope, receive, send)
 
 
 @asynccontextmanager
@@ -328,6 +353,16 @@ async def _closed_with_client(exchange: Exchange, receive: Receive) -> AsyncIter
         watching.cancel()
 
 
+async def _send_own_stream(session: ClientSession, scope: Scope, receive: Receive, send: Send) -> None:
+    """What the server says by itself in a session."""
+    try:
+        async with _closed_with_client(session.own, receive):
+            await _stream(send, session.own, {SESSION: session.id}, PING)
+    finally:
+        session.is_attached, session.seen_at = False, time.monotonic()
+        session.own.is_closed = session.is_over
+
+
 async def _stream(send: Send, exchange: Exchange, headers: Mapping[str, str], first: bytes = b"") -> None:
     raw = [(name.encode(), value.encode()) for name, value in {**_STREAM, **headers}.items()]
     # Whoever has hung up needs nothing more.
@@ -338,66 +373,3 @@ async def _stream(send: Send, exchange: Exchange, headers: Mapping[str, str], fi
         async for event in exchange.events():
             await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-class _OwnStream(Response):
-    """What the server says by itself in a session."""
-
-    def __init__(self, session: ClientSession) -> None:
-        self._session = session
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session = self._session
-        try:
-            async with _closed_with_client(session.own, receive):
-                await _stream(send, session.own, {SESSION: session.id}, PING)
-        finally:
-            session.is_attached, session.seen_at = False, time.monotonic()
-            session.own.is_closed = session.is_over
-
-
-class _Answer(Response):
-    """The answer to a request: JSON, or a stream of events if there is something to say before it."""
-
-    def __init__(
-        self,
-        app: RelayApp,
-        session: ClientSession,
-        key: bytes,
-        exchange: Exchange,
-        *,
-        is_modern: bool = False,
-        is_greeting: bool = False,
-    ) -> None:
-        self._app, self._session, self._key, self._exchange = app, session, key, exchange
-        self._is_modern, self._is_greeting = is_modern, is_greeting
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        session, exchange = self._session, self._exchange
-        headers = {SESSION: session.id} if self._is_greeting else {}
-        try:
-            async with _closed_with_client(exchange, receive):
-                await exchange.wait()
-                self._app.is_broken = self._app.is_broken and (exchange.answer is None or exchange.code is not None)
-                if exchange.answer is not None and not exchange.waiting:
-                    await self._json(exchange.answer, headers)(scope, receive, send)
-                elif exchange.waiting or not exchange.is_closed:
-                    await _stream(send, exchange, headers)
-                elif session.is_over:
-                    words = "The server ended before it answered."
-                    raise RequestRejected(502, "protocol", words, code=-32603, id=exchange.id)
-        finally:
-            session.forget(self._key, exchange, is_cancelled=self._is_modern and exchange.answer is None)
-            if self._is_greeting and (exchange.code is not None or exchange.answer is None):
-                session.end()
-
-    def _json(self, answer: bytes, headers: Mapping[str, str]) -> Response:
-        exchange = self._exchange
-        status = _STATUSES.get(exchange.code or 0, 200) if self._is_modern else 200
-        # A handshake that was refused begins no session.
-        headers = headers if exchange.code is None else {}
-        if exchange.http is not None and exchange.http.status in _LOGINS:
-            # Who has to log in is told so in the way that clients understand.
-            status, asked = exchange.http.status, exchange.http.headers.get("www-authenticate")
-            headers = {} if asked is None else {"www-authenticate": asked}
-        return Response(answer.rstrip(b"\n"), status, headers, "application/json")

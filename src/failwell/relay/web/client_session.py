@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note
 from failwell.relay.core import OwnIds
-from failwell.relay.messages import (
-    Message,
-    key_of,
-    large_success,
-    meta_of,
-    params_of,
-    read_frame,
-    with_id,
-    written,
-)
+from failwell.relay.messages import Message, key_of, large_success, meta_of, params_of, read_frame, with_id, written
 from failwell.relay.runner import ANY, Origin, Runner
 from failwell.relay.session import notification
 
@@ -117,10 +108,10 @@ class ClientSession:
         id: str,
         owner: str,
         limits: RelayLimits,
-        *,
-        is_shared: bool,
         log: Callable[[Note], None],
         on_end: Callable[[ClientSession], None],
+        *,
+        is_shared: bool = False,
     ) -> None:
         self.id, self.owner, self.is_shared = id, owner, is_shared
         self.open: dict[bytes, Exchange] = {}

@@ -30,36 +30,23 @@ from failwell.relay.runner import OWN, Runner
 
 from .headers import LAST_EVENT, SESSION, VERSION, era_in, modern_headers
 
-ACCEPT: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+_ACCEPT: Final = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _MOST_REDIRECTS: Final = 5
-_MOST_COOKIES: Final = 50
-_MOST_UNUSED: Final = 200
-# Shorter than servers keep idle connections, so that none is used which is about to be closed.
-_EXPIRY: Final = 3.0
 _LARGEST_REFUSAL: Final = 65_536
 _MOST_RESUMPTIONS: Final = 5
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0
+_PROBE_TIMEOUT: Final = 3.0
 _DELETE_TIMEOUT: Final = 2.0
 _END_TIMEOUT: Final = 1.0
-_LOGINS: Final = frozenset({401, 403})
 
 
 @dataclass(frozen=True)
 class RemoteServer:
-    """Where a server is, the headers that it is sent, and the connections to it."""
+    """Where a server is, the headers that it is sent with each request, and the connections to it."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-
-    @cached_property
-    def client(self) -> httpx2.AsyncClient:
-        return http_client()
-
-    @property
-    def name(self) -> str:
-        """The address without secrets."""
-        return told_address(self.url)
 
     @property
     def place(self) -> str:
@@ -69,18 +56,29 @@ class RemoteServer:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         return f"{parts.scheme}://{host}{port}{parts.path}"
 
+    @cached_property
+    def client(self) -> httpx2.AsyncClient:
+        # How long an answer may take is for the protocol to say. Idle connections are closed sooner than servers close
+        # them, so that none is used which is about to be closed.
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=200, keepalive_expiry=3.0)
+        client = httpx2.AsyncClient(timeout=httpx2.Timeout(None, connect=10.0), limits=limits, follow_redirects=False)
+        # The clients in front share the connections, but no cookies.
+        client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        return client
 
-def http_client() -> httpx2.AsyncClient:
-    """The connections of a relay. How long an answer may take is for the protocol to say."""
-    timeout = httpx2.Timeout(None, connect=10.0)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=_MOST_UNUSED, keepalive_expiry=_EXPIRY)
-    client = httpx2.AsyncClient(timeout=timeout, limits=limits, follow_redirects=False)
-    # The clients in front share the connections, but no cookies.
-    client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    return client
+    async def probe(self) -> str | None:
+        """Why the server cannot be reached; None if it can. Any answer but a gateway's is the server's."""
+        headers = dict(self.headers)
+        request = self.client.build_request("OPTIONS", self.url, headers=headers, timeout=_PROBE_TIMEOUT)
+        try:
+            response = await self.client.send(request, stream=True)
+            await response.aclose()
+        except httpx2.RequestError as problem:
+            return type(problem).__name__
+        return f"a gateway answered {response.status_code}" if response.status_code in (502, 503, 504) else None
 
 
-class SendTrace:
+class _SendTrace:
     """Whether anything of a request was written, as the transport tells."""
 
     is_sent = False
@@ -91,80 +89,6 @@ class SendTrace:
         self.is_sent = self.is_sent or (event.endswith("send_request_headers.started") and not is_tunnel)
 
 
-async def fetch(
-    client: httpx2.AsyncClient,
-    method: str,
-    url: str | httpx2.URL,
-    headers: Mapping[str, str],
-    content: bytes | None = None,
-    *,
-    cookies: httpx2.Cookies | None = None,
-    trace: SendTrace | None = None,
-    follow: bool = True,
-) -> httpx2.Response:
-    """Send a request. Redirects are followed, if at all, within the origin, and where they keep method and body."""
-    request = client.build_request(method, url, headers=dict(headers), content=content)
-    for _ in range(_MOST_REDIRECTS):
-        if trace is not None:
-            request.extensions["trace"] = trace
-        if cookies:
-            cookies.set_cookie_header(request)
-        response = await client.send(request, stream=True)
-        if cookies is not None and "set-cookie" in response.headers and len(cookies) < _MOST_COOKIES:
-            cookies.extract_cookies(response)
-        following = response.next_request
-        if following is None or not follow or not _is_same_origin(request, following):
-            break
-        await response.aread()
-        request = following
-    return response
-
-
-def _is_same_origin(request: httpx2.Request, following: httpx2.Request) -> bool:
-    """Whether a redirect keeps the method, and leads to the same origin or to the same host with TLS."""
-    here, there = request.url, following.url
-    if following.method != request.method or (there.userinfo and there.userinfo != here.userinfo):
-        return False
-    is_upgrade = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
-    return here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port))
-
-
-async def start_of(response: httpx2.Response) -> bytes:
-    """The beginning of a refusal; nothing if it breaks off, since its status is known."""
-    length = response.headers.get("content-length", "")
-    most = min(int(length), _LARGEST_REFUSAL) if length.isdigit() and len(length) < 10 else _LARGEST_REFUSAL
-    body = b""
-    with suppress(httpx2.RequestError):
-        async for part in response.aiter_bytes():
-            body += part
-            # Not to its end, so that the connection is not used again: who refuses a request without having read it
-            # may close it, and a write that is sent into that is one of which nobody knows whether it was done.
-            if len(body) >= most:
-                break
-    return body[:_LARGEST_REFUSAL]
-
-
-def is_event_stream(response: httpx2.Response) -> bool:
-    return str(response.headers.get("content-type", "")).lower().startswith("text/event-stream")
-
-
-def as_frame(data: bytes) -> bytes:
-    """A JSON text on one line: bare line ends mean nothing in JSON."""
-    return data.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
-
-
-def redirected(response: httpx2.Response, name: str) -> ToolError:
-    following = response.next_request
-    where = RemoteServer(str(following.url)).name if following is not None else "elsewhere"
-    message = f"{name} leads to {where}, where nothing is sent to. If that is the server, give that address."
-    # Whoever is told where to look for the answer may have had it done, and so may a gateway in between.
-    return ToolError(message, code="NOT_CONFIGURED", origin="local", delivery="answered", effect=Effect.UNKNOWN)
-
-
-def _unanswered(message: str) -> ToolError:
-    return ToolError(message, code="UPSTREAM_ERROR", origin="local", delivery="unanswered", effect=Effect.UNKNOWN)
-
-
 class _TooLarge(Exception):
     """A message has more bytes than are let through."""
 
@@ -172,17 +96,13 @@ class _TooLarge(Exception):
 class HttpServer:
     """A server behind an address, as one client in front sees it."""
 
-    def __init__(
-        self,
-        runner: Runner,
-        address: RemoteServer,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        self._runner, self._address, self._client = runner, address, address.client
-        self._longest = runner.protocol.options.longest
+    def __init__(self, runner: Runner, address: RemoteServer, headers: Mapping[str, str]) -> None:
+        self._runner, self._protocol, self._client = runner, runner.protocol, address.client
         # What the operator says goes before what the client in front says.
-        self._headers = {**(headers or {}), **{name.lower(): value for name, value in address.headers.items()}}
+        self._headers = {**headers, **{name.lower(): value for name, value in address.headers.items()}}
+        self._name = told_address(address.url)
         self._url: str | httpx2.URL = address.url
+        self._longest = runner.protocol.options.longest
         self._session: str | None = None
         self._posts: dict[bytes, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -255,7 +175,7 @@ class HttpServer:
             if method == "initialize":
                 # Whatever comes after it belongs to the session that it begins.
                 self._before = post
-        elif method == "notifications/cancelled" and self._runner.protocol.session.era is None:
+        elif method == "notifications/cancelled" and self._protocol.session.era is None:
             # In the newer era only the end of its stream cancels a request.
             key = key_of(params_of(message).get("requestId"))
             if (task := self._posts.pop(key, None)) is not None:
@@ -270,7 +190,7 @@ class HttpServer:
         if before is not None:
             await asyncio.wait([before])
         with suppress(httpx2.RequestError, httpx2.InvalidURL):
-            response = await self._fetch("POST", self._for(message), frame)
+            response = await self._fetch("POST", self._headers_for(message), frame)
             await response.aclose()
         if message.get("method") == "notifications/initialized" and self._session is not None:
             self._listening = self._spawn(self._listen(self._session))
@@ -289,18 +209,22 @@ class HttpServer:
             self._session = None
             if self._listening is not None:
                 self._listening.cancel()
-        session, trace = self._session, SendTrace()
+        session, trace = self._session, _SendTrace()
         try:
-            headers = {**self._for(message), **(request.trace if request is not None else {})}
+            headers = {**self._headers_for(message), **(request.trace if request is not None else {})}
             # Who leads a call elsewhere may have made it before.
             response = await self._fetch("POST", headers, frame, follow=message["method"] != "tools/call", trace=trace)
             try:
                 if response.status_code >= 300:
                     await self._refused(response, key, request, session)
-                else:
-                    await self._answered(response, message, key, request, session)
+                    return
+                if message["method"] == "initialize":
+                    session = self._session = response.headers.get(SESSION)
+                why = await self._answered(response, key, request, session)
             finally:
                 await response.aclose()
+            if self._protocol.awaits(key) and not self._is_closed:
+                self._runner.failed(key, _unanswered(why))
         except _TooLarge:
             size = self._longest / 1e6
             tool = request.tool if request is not None else ""
@@ -308,10 +232,8 @@ class HttpServer:
         except (httpx2.RequestError, httpx2.InvalidURL) as problem:
             error = read(problem, transport=True)
             assert isinstance(error, ToolError)
-            if not trace.is_sent:
-                error = error.replace(**NEVER_SENT)
-            if self._runner.protocol.awaits(key):
-                self._runner.failed(key, error)
+            if self._protocol.awaits(key):
+                self._runner.failed(key, error if trace.is_sent else error.replace(**NEVER_SENT))
         finally:
             if self._posts.get(key) is asyncio.current_task():
                 del self._posts[key]
@@ -323,90 +245,108 @@ class HttpServer:
         content: bytes | None = None,
         *,
         follow: bool = True,
-        trace: SendTrace | None = None,
+        trace: _SendTrace | None = None,
     ) -> httpx2.Response:
+        """Send a request. A redirect is followed, if at all, where it keeps the method and the origin, or adds TLS."""
         body = None if content is None else content.rstrip(b"\r\n")
-        response = await fetch(
-            self._client, method, self._url, headers, body, cookies=self._cookies, trace=trace, follow=follow
-        )
+        request = self._client.build_request(method, self._url, headers=dict(headers), content=body)
+        for _ in range(_MOST_REDIRECTS):
+            if trace is not None:
+                request.extensions["trace"] = trace
+            if self._cookies:
+                self._cookies.set_cookie_header(request)
+            response = await self._client.send(request, stream=True)
+            if "set-cookie" in response.headers:
+                self._cookies.extract_cookies(response)
+            following = response.next_request
+            if following is None or not follow or following.method != method:
+                break
+            here, there = request.url, following.url
+            is_upgrade = (here.scheme, there.scheme, here.port, there.port) == ("http", "https", None, None)
+            is_same = here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port))
+            if not is_same or (there.userinfo and there.userinfo != here.userinfo):
+                break
+            await response.aread()
+            request = following
         if response.status_code < 300:
             # Where a redirect has led to, the server is.
             self._url = response.request.url
         return response
 
-    def _for(self, message: Message) -> dict[str, str]:
-        """The headers of a message."""
+    def _headers_for(self, message: Message) -> dict[str, str]:
         method, params = message.get("method"), params_of(message)
         if method == "initialize":
-            return {**self._headers, **ACCEPT}
+            return {**self._headers, **_ACCEPT}
         if isinstance(method, str) and era_in(params) is not None:
-            known = self._runner.protocol.listing.known if method == "tools/call" else {}
+            known = self._protocol.listing.known if method == "tools/call" else {}
             schema = schema_of(known.get(str(params.get("name"))))
-            return {**self._headers, **ACCEPT, **modern_headers(method, params, schema)}
-        return self._in_session(self._session) | ACCEPT
+            return {**self._headers, **_ACCEPT, **modern_headers(method, params, schema)}
+        return self._in_session(self._session) | _ACCEPT
 
     def _in_session(self, session: str | None) -> dict[str, str]:
-        headers, version = {**self._headers, "accept": "text/event-stream"}, self._runner.protocol.session.era
-        if session is not None:
-            headers[SESSION] = session
-        if version is not None:
-            headers[VERSION] = version
-        return headers
+        said = {SESSION: session, VERSION: self._protocol.session.era}
+        more = {name: value for name, value in said.items() if value is not None}
+        return {**self._headers, "accept": "text/event-stream", **more}
 
     # What is answered
 
     async def _answered(
-        self,
-        response: httpx2.Response,
-        message: Message,
-        key: bytes,
-        request: RelayedRequest | None,
-        session: str | None,
-    ) -> None:
-        if message["method"] == "initialize":
-            session = self._session = response.headers.get(SESSION)
-        runner, origin = self._runner, request if request is not None else OWN
-        why = f"The server answered {response.status_code}, and no answer will come."
-        if is_event_stream(response):
-            why = "The answer broke off."
+        self, response: httpx2.Response, key: bytes, request: RelayedRequest | None, session: str | None
+    ) -> str:
+        """Hand over an answer; why there is none, if it is still awaited."""
+        origin, awaits = request if request is not None else OWN, self._protocol.awaits
+        kind = str(response.headers.get("content-type", "")).lower()
+        if kind.startswith("text/event-stream"):
             with suppress(TimeoutError):
                 async with asyncio.timeout(None) as limit:
-                    async for frame in self._events(response, session, lambda: runner.protocol.awaits(key)):
-                        if runner.protocol.awaits(key):
-                            runner.from_server([frame], origin)
-                        if not runner.protocol.awaits(key):
+                    async for frame in self._events(response, session, lambda: awaits(key)):
+                        if awaits(key):
+                            self._runner.from_server([frame], origin)
+                        if not awaits(key):
                             # The stream should end now: only then the connection can be used again.
                             limit.reschedule(asyncio.get_running_loop().time() + _END_TIMEOUT)
-        elif response.headers.get("content-type", "").lower().startswith("application/json"):
-            why, body = "The answer broke off.", bytearray()
+        elif kind.startswith("application/json"):
+            body = bytearray()
             async for part in response.aiter_bytes():
                 body += part
                 if len(body) > self._longest:
                     raise _TooLarge
-            runner.from_server([as_frame(bytes(body))], origin)
-        if runner.protocol.awaits(key) and not self._is_closed:
-            runner.failed(key, _unanswered(why))
+            self._runner.from_server([as_frame(bytes(body))], origin)
+        else:
+            return f"The server answered {response.status_code}, and no answer will come."
+        return "The answer broke off."
 
     async def _refused(
         self, response: httpx2.Response, key: bytes, request: RelayedRequest | None, session: str | None
     ) -> None:
-        if response.status_code < 400:
-            self._runner.failed(key, redirected(response, self._address.name))
+        status, following = response.status_code, response.next_request
+        if status < 400:
+            where = told_address(str(following.url)) if following is not None else "elsewhere"
+            words = (
+                f"{self._name} leads to {where}, where nothing is sent to. If that is the server, give that address."
+            )
+            # Whoever is told where to look for the answer may have had it done, and so may a gateway in between.
+            error = _unanswered(words).replace(code="NOT_CONFIGURED", delivery="answered")
+            self._runner.failed(key, error)
             return
-        http = Http(response.status_code, dict(response.headers), await start_of(response), session is not None)
+        http = Http(status, dict(response.headers), await _start_of(response), session is not None)
         if session is not None and (lost := lost_session(http)) is not None:
-            self._lost(session, key, lost)
+            self._lose(session, key, lost)
             return
-        is_call = request is not None and request.run is not None
-        if http.status not in _LOGINS and (frame := _error_in(http.body, key, is_call=is_call)) is not None:
-            self._runner.from_server([frame], request if request is not None else OWN)
-            return
+        message = read_frame(http.body) if http.body.lstrip().startswith(b"{") else None
+        if isinstance(message, dict) and isinstance(message.get("error"), dict) and status not in (401, 403):
+            # An error that names no request was said before anybody looked at it: of a call the status says more.
+            is_call = request is not None and request.run is not None
+            frame = written({**message, "id": json.loads(key)}) if message.get("id") is None else as_frame(http.body)
+            if key_of(message.get("id")) == key or (message.get("id") is None and not is_call):
+                self._runner.from_server([frame], request if request is not None else OWN)
+                return
         error = from_post(http)
-        if http.status == 401 or (http.status == 403 and "www-authenticate" in response.headers):
-            error = failures.logged_out(error, self._address.name)
+        if status == 401 or (status == 403 and "www-authenticate" in response.headers):
+            error = failures.logged_out(error, self._name)
         self._runner.failed(key, error, request, http)
 
-    def _lost(self, session: str, key: bytes, error: ToolError) -> None:
+    def _lose(self, session: str, key: bytes, error: ToolError) -> None:
         """The session of a request is gone: the one in use, or an earlier one."""
         is_current = session == self._session
         self._session = None if is_current else self._session
@@ -431,20 +371,20 @@ class HttpServer:
             began = loop.time()
             try:
                 if response is None:
-                    assert session is not None
-                    more = {LAST_EVENT: last} if last else {}
-                    response = await self._fetch("GET", self._in_session(session) | more)
-                if response.status_code == 200 and is_event_stream(response):
+                    headers = self._in_session(session) | ({LAST_EVENT: last} if last else {})
+                    response = await self._fetch("GET", headers)
+                is_stream = "text/event-stream" in response.headers.get("content-type", "").lower()
+                if response.status_code == 200 and is_stream:
                     async for event in httpx2.EventSource(response, self._longest):
                         last, failed = event.id or last, 0
                         pause = pause if event.retry is None else event.retry / 1000
                         if event.data:
                             yield as_frame(event.data.encode())
                 elif response.status_code < 500 and response.status_code != 429:
-                    http = Http(response.status_code, {}, await start_of(response), in_session=True)
+                    http = Http(response.status_code, {}, await _start_of(response), in_session=True)
                     lost = lost_session(http) if http.status in (400, 404) else None
                     if session is not None and lost is not None and session == self._session:
-                        self._lost(session, b"", lost)
+                        self._lose(session, b"", lost)
                     return
             except httpx2.SSEError:
                 raise _TooLarge from None
@@ -463,12 +403,25 @@ class HttpServer:
             await asyncio.sleep(min(pause * 2.0 ** min(failed - 1, 6), _LONGEST_PAUSE))
 
 
-def _error_in(body: bytes, key: bytes, *, is_call: bool) -> bytes | None:
-    """The JSON-RPC error in the body of a refusal, as the answer to a request. One that names no request was said
-    before anybody looked at it: of a call more is known by the status."""
-    message = read_frame(body) if body.lstrip().startswith(b"{") else None
-    if not isinstance(message, dict) or not isinstance(message.get("error"), dict):
-        return None
-    if message.get("id") is not None:
-        return as_frame(body) if key_of(message["id"]) == key else None
-    return None if is_call else written({**message, "id": json.loads(key)})
+async def _start_of(response: httpx2.Response) -> bytes:
+    """The beginning of a refusal; nothing if it breaks off, since its status is known."""
+    length = response.headers.get("content-length", "")
+    most = min(int(length), _LARGEST_REFUSAL) if length.isdigit() and len(length) < 10 else _LARGEST_REFUSAL
+    body = b""
+    with suppress(httpx2.RequestError):
+        async for part in response.aiter_bytes():
+            body += part
+            # Not to its end, so that the connection is not used again: who refuses a request without having read it
+            # may close it, and a write that is sent into that is one of which nobody knows whether it was done.
+            if len(body) >= most:
+                break
+    return body[:_LARGEST_REFUSAL]
+
+
+def as_frame(data: bytes) -> bytes:
+    """A JSON text on one line: bare line ends mean nothing in JSON."""
+    return data.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"
+
+
+def _unanswered(message: str) -> ToolError:
+    return ToolError(message, code="UPSTREAM_ERROR", origin="local", delivery="unanswered", effect=Effect.UNKNOWN)

@@ -11,32 +11,38 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.idempotency import LeasedKeys, shared_hold
+from failwell.model import ToolError
 from failwell.observe import SESSION_HEADER, Names
+from failwell.readers import read
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.calls import PATIENT
 from failwell.relay.core import SystemClock
 from failwell.relay.failures import command_line
+from failwell.relay.messages import read_frame, written
 from failwell.relay.process_server import ProcessServer
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
 from failwell.relay.relay_protocol import RelayProtocol
 from failwell.relay.runner import Runner, ServerSide
 from failwell.relay.stdio import run, serve_stdio
 
-from .health import find_problem, unreachable
+from .client_session import ClientSession
 from .http_server import HttpServer, RemoteServer
 from .limits import AccessControl, RelayLimits, is_loopback
 
 if TYPE_CHECKING:
     from .asgi import RelayApp
-    from .client_session import ClientSession
 
 _LARGEST_HEAD: Final = 65_536
+_GREETING: Final = {
+    "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "failwell-probe", "version": "1"},
+}  # fmt: skip
+_UNAVAILABLE: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class CannotListen(Exception):
@@ -144,6 +150,31 @@ class Relay:
             counts=self._app.metrics.counts,
         )
 
+    async def _greet(self) -> None:
+        """Greet the server behind the address as a client would: an address with no server behind it is told at once.
+
+        One that is down may come back, and the relay should not have to be started again for that.
+        """
+        session = ClientSession("probe", "", self.access.limits, lambda note: None, lambda session: None)
+        session.runner = self._open(session, {})
+        session.runner.begin()
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _GREETING}
+        _, exchange = session.ask(written(asked), asked)
+        await exchange.wait()
+        state = session.runner.protocol.state
+        await session.runner.close()
+        answer = read_frame(exchange.answer or b"")
+        status = exchange.http.status if exchange.http is not None else 0
+        if status in (401, 403) or (answer is not None and state != "failed"):
+            # Whoever has to log in is told so by the server itself.
+            return
+        error = read(answer) if answer is not None else None
+        is_down = not isinstance(error, ToolError) or error.code in ("NETWORK_ERROR", "TIMEOUT")
+        line = answer["error"]["message"] if answer is not None else "The server behind the address does not answer."
+        if not is_down and status not in _UNAVAILABLE:
+            raise CannotListen(f"{line} Check the address.")
+        self._log(Note(f"{line} Start it, or check the address.", loud=True))
+
     async def _health(self) -> tuple[int, dict[str, Any]]:
         """The status and the body of the page that tells whether the server can be reached."""
         app, keys = self._app, self.options.keys
@@ -151,7 +182,7 @@ class Relay:
             # However many ask, it is looked at once in a second.
             until, problem, store = self._probed
             if time.monotonic() >= until:
-                problem = await unreachable(self.address) if self.address is not None else None
+                problem = await self.address.probe() if self.address is not None else None
                 store = await asyncio.to_thread(keys.problem) if isinstance(keys, LeasedKeys) else None
                 self._probed = time.monotonic() + 1.0, problem, store
         body: dict[str, Any] = {"sessions": len(app.sessions), "draining": app.is_draining}
@@ -225,11 +256,12 @@ class Relay:
     ) -> int:
         import uvicorn
 
-        if self.address is not None and (found := await find_problem(self.address)) is not None:
-            if found.is_final:
+        if self.address is not None:
+            try:
+                await self._greet()
+            except CannotListen:
                 await self.close()
-                raise CannotListen(found.line)
-            self._log(Note(found.line, loud=True))
+                raise
         app, loop = self._app, asyncio.get_running_loop()
         config = uvicorn.Config(
             app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
@@ -238,14 +270,11 @@ class Relay:
         )  # fmt: skip
         server = uvicorn.Server(config)
 
-        def on_signal(sig: int, frame: object) -> None:
-            # By uvicorn's own way, all that is under way would be cut off. A second signal ends it at once.
-            loop.call_soon_threadsafe(app.drain)
-
-        server.handle_exit = on_signal  # type: ignore[method-assign]
-        if hasattr(signal, "SIGHUP"):
-            with suppress(NotImplementedError):
-                loop.add_signal_handler(signal.SIGHUP, reload or app.drain)
+        # By uvicorn's own way, all that is under way would be cut off. A second signal ends it at once.
+        server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
+        for name, then in (("SIGTERM", app.drain), ("SIGINT", app.drain), ("SIGHUP", reload or app.drain)):
+            with suppress(AttributeError, NotImplementedError):
+                loop.add_signal_handler(getattr(signal, name), then)
 
         async def exit_when_drained() -> None:
             await app.drained.wait()
