@@ -24,8 +24,9 @@ except ImportError as problem:
 
 from failwell.model import Policy, Traits
 
-from .bridge import Bridge, failure
+from .bridge import Bridge, as_json, failure
 
+_NOT_SHOWN: Final = "(The server also sent: {}, not shown.)"
 _IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 
 
@@ -49,40 +50,30 @@ def tool_result_block(
     True
     """
     block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
-    result = _as_json(outcome)
+    result = as_json(outcome)
     if isinstance(result, Mapping) and "jsonrpc" in result:
         result = result.get("result", result)
     blocks = result.get("content") if isinstance(result, Mapping) else None
-    sent = [_as_json(each) for each in blocks] if isinstance(blocks, (list, tuple)) else None
-    if found := failure(outcome):
+    sent = [as_json(each) for each in blocks] if isinstance(blocks, (list, tuple)) else None
+    found = failure(outcome)
+    if found is not None:
         listed = {name: each for each in tools if (name := Traits.of(each).name)}
         known = listed.get(tool, tool) if isinstance(tool, str) else tool
         told = Bridge(policy, tools=listed).settle(found, known, arguments)
-        rest = [_block(each) for each in told.other_blocks(sent or ()).blocks]
+        content = [_text(told.text), *map(_block, told.other_blocks(sent or ()).blocks)]
         if told.is_error:
             # An error may have nothing but texts.
-            others = "(The server also sent: {}, not shown.)".format
-            rest = [each if each["type"] == "text" else _text(others(each["type"])) for each in rest]
-        content = [_text(told.text), *rest]
-    elif sent is None:
-        content = [] if result is None else [_text(result)]
-    elif not sent and (structured := result.get("structuredContent", result.get("structured_content"))) is not None:
-        content = [_text(structured)]
-    else:
+            content = [each if each["type"] == "text" else _text(_NOT_SHOWN.format(each["type"])) for each in content]
+            block["is_error"] = True
+    elif sent:
         content = [_block(each) for each in sent]
+    else:
+        # A value, or a result that has nothing but that.
+        value = result if sent is None else result.get("structuredContent", result.get("structured_content"))
+        content = [] if value is None else [_text(value)]
     # The API refuses a text that is empty.
     block["content"] = [each for each in content if each != _text("")]
-    if found is not None and told.is_error:
-        block["is_error"] = True
     return block
-
-
-def _as_json(value: Any) -> Any:
-    """An object of an SDK as the JSON it stands for."""
-    if callable(dump := getattr(value, "model_dump", None)):
-        return dump(by_alias=True, mode="json", exclude_none=True)
-    # fastmcp's results are plain objects around the blocks of the SDK.
-    return vars(value) if hasattr(value, "structured_content") else value
 
 
 def _block(block: Any) -> Content:
@@ -94,15 +85,13 @@ def _block(block: Any) -> Content:
         media, data = about.get("mimeType"), about.get("data" if kind == "image" else "blob")
         shape = "image" if media in _IMAGES else "document" if media == "application/pdf" else None
         if isinstance(data, str) and shape is not None:
-            source: Any = {"type": "base64", "media_type": media, "data": data}
-            made: Any = {"type": shape, "source": source}
+            made: Any = {"type": shape, "source": {"type": "base64", "media_type": media, "data": data}}
             return made  # type: ignore[no-any-return]
         if isinstance(data, str) and str(media).startswith("text/"):
             return _text(base64.b64decode(data).decode("utf-8", "replace"))
-        if isinstance(about.get("text"), str):
-            return _text(about["text"])
     # What the API has no block for is shown as it is rather than dropped.
-    return _text(block)
+    shown = about.get("text") if isinstance(about, Mapping) else None
+    return _text(shown if isinstance(shown, str) else block)
 
 
 def _text(value: object) -> Content:

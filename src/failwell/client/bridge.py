@@ -64,6 +64,8 @@ class RenderedFailure:
     text: str
     secrets: tuple[str, ...] = ()
     """What was sent for secret arguments: nothing of it goes on with what the server said."""
+    answer: object = None
+    """What the server answered last, as far as the bridge can tell."""
 
     @property
     def is_error(self) -> bool:
@@ -71,8 +73,8 @@ class RenderedFailure:
         return isinstance(self.outcome, ToolError) and self.outcome.is_error
 
     @classmethod
-    def of(cls, ending: Ending) -> RenderedFailure:
-        return cls(ending.outcome, ending.decision, ending.text, ending.secrets or ())
+    def of(cls, ending: Ending, answer: object = None) -> RenderedFailure:
+        return cls(ending.outcome, ending.decision, ending.text, ending.secrets or (), answer)
 
     def other_blocks(self, blocks: Sequence[Mapping[str, Any]], text: str | None = None) -> OtherBlocks:
         """What of the server's blocks, which are JSON, goes with the text."""
@@ -94,21 +96,26 @@ class RenderedFailure:
         found = failure({"content": [block], "isError": True})
         return found is not None and not getattr(found, "legacy", False)
 
-    def result(self, answer: object = None, text: str | None = None) -> dict[str, Any]:
+    def result(self, text: str | None = None) -> dict[str, Any]:
         """An MCP result, as JSON, that says it once; what else the server sent in its answer stays."""
         text = self.text if text is None else text
-        last = wire_of(answer)
+        answer = as_json(self.answer)
+        last = answer if isinstance(answer, Mapping) else {}
         rest = self.other_blocks(last.get("content", ()), text)
         kept = {} if rest.original is None else {ORIGINAL: rest.original}
         outcome: Any = to_result(self.outcome, "text")["_meta"]
-        # In place of a question, which is no error, a framework could show its model the structured content.
-        structured = mask(last.get("structuredContent"), self.secrets) if self.is_error else None
         return {
             "content": [{"type": "text", "text": text}, *rest.blocks],
             "isError": self.is_error,
-            "structuredContent": structured,
+            # In place of a question, which is no error, a framework could show its model the structured content.
+            "structuredContent": mask(last.get("structuredContent"), self.secrets) if self.is_error else None,
             "_meta": {**mask(last.get("_meta") or {}, self.secrets), **kept, META_KEY: outcome[META_KEY]},
         }
+
+    @property
+    def texts(self) -> str:
+        """All the texts of that result."""
+        return "\n".join(block["text"] for block in self.result()["content"] if block["type"] == "text")
 
 
 def mask(value: Any, secrets: tuple[str, ...]) -> Any:
@@ -116,44 +123,30 @@ def mask(value: Any, secrets: tuple[str, ...]) -> Any:
     return masked(value, redact=DEFAULT.knowing(secrets).redact) if secrets else masked(value)
 
 
-def wire_of(answer: object) -> dict[str, Any]:
-    """A result of the SDK's as JSON; nothing where there is none."""
-    if isinstance(answer, dict):
-        return answer
-    if not hasattr(answer, "content") or not callable(dump := getattr(answer, "model_dump", None)):
-        return {}
-    written: dict[str, Any] = dump(by_alias=True, mode="json", exclude_none=True)
-    return written
-
-
-def texts_of(result: Mapping[str, Any]) -> str:
-    """All the texts of a result, which is JSON."""
-    return "\n".join(block["text"] for block in result["content"] if block["type"] == "text")
+def as_json(value: Any) -> Any:
+    """An object of an SDK as the JSON it stands for; anything else as it is."""
+    if callable(dump := getattr(value, "model_dump", None)):
+        return dump(by_alias=True, mode="json", exclude_none=True)
+    if hasattr(value, "structured_content"):
+        # fastmcp's results are plain objects around the blocks of the SDK.
+        content = [as_json(block) for block in value.content]
+        return {"content": content, "structuredContent": value.structured_content, "_meta": value.meta}
+    return value
 
 
 def failure(outcome: object) -> Outcome | None:
-    """What an outcome means, or None where the call worked, be it with a remark.
-
-    A plain value is what a tool returned: it worked, whatever the value looks like.
-    """
+    """What an outcome means, or None where the call worked, be it with a remark."""
     if isinstance(outcome, BaseException):
-        found = read(outcome)
-        return None if found is None else _with_marks(found, outcome)
-    found = read(outcome if _is_answer(outcome) else _as_success(outcome))
+        raised = read(outcome)
+        return None if raised is None else _with_marks(raised, outcome)
+    held = outcome if isinstance(outcome, Mapping) else getattr(outcome, "__dict__", {})
+    if not isinstance(held.get("content"), list) and "jsonrpc" not in held:
+        # A plain value is what a tool returned: it worked, whatever the value looks like.
+        texts = [{"type": "text", "text": outcome}] if isinstance(outcome, str) else []
+        structured = outcome if isinstance(outcome, Mapping) else None
+        outcome = {"content": texts, "structuredContent": structured, "isError": False}
+    found = read(outcome)
     return None if isinstance(found, ToolError) and not found.is_error else found
-
-
-def _is_answer(value: object) -> bool:
-    """Whether it is a result or a response, of an SDK or as JSON."""
-    if isinstance(value, Mapping):
-        return isinstance(value.get("content"), list) or "jsonrpc" in value
-    return isinstance(getattr(value, "content", None), list) or hasattr(value, "jsonrpc")
-
-
-def _as_success(value: object) -> dict[str, Any]:
-    """A value as the result that an MCP server would make of it."""
-    texts = [{"type": "text", "text": value}] if isinstance(value, str) else []
-    return {"content": texts, "structuredContent": value if isinstance(value, Mapping) else None, "isError": False}
 
 
 class Bridge:
@@ -208,7 +201,7 @@ def attach(tool: Any, what: object, recovering: Callable[[Any], Any]) -> None:
 
     A class, and no method on the tool: frameworks copy tools to rename them, and a copy has to call for itself.
     """
-    if not hasattr(tool, _ATTACHED):
+    if attached(tool) is None:
         tool.__class__ = recovering(type(tool))
     object.__setattr__(tool, _ATTACHED, what)
 
@@ -216,10 +209,6 @@ def attach(tool: Any, what: object, recovering: Callable[[Any], Any]) -> None:
 def attached(tool: Any) -> Any:
     """What a tool was given; None if nothing was."""
     return getattr(tool, _ATTACHED, None)
-
-
-def _never(exc: Exception) -> bool:
-    return False
 
 
 def call_under_way() -> BridgedCall | None:
@@ -281,14 +270,15 @@ class BridgedCall:
     async def attempt(
         self,
         send: Callable[[], Awaitable[T]],
+        told: Callable[[RenderedFailure], Any] = lambda failed: failed,
         *,
         answer: Callable[[T], object] | None = None,
-        translate: Callable[[Exception], Exception] | None = None,
-        passes: Callable[[Exception], bool] = _never,
+        translate: Callable[[Exception], Exception] = lambda exc: exc,
+        passes: Callable[[Exception], bool] = lambda exc: False,
         transport: bool = False,
         clock: Clock = SYSTEM,
-    ) -> T | RenderedFailure:
-        """What `send` returns, called again as long as the engine says so, or what to tell about its failure.
+    ) -> Any:
+        """What `send` returns, called again as long as the engine says so, or what `told` makes of its failure.
 
         answer: what of the returned value the server answered. translate: what an exception of the framework's own
         means. passes: which exceptions are no failures, but a framework's way to say something else. transport: whether
@@ -299,37 +289,40 @@ class BridgedCall:
             refusal = run.refusal(self.tools)
             if refusal is not None:
                 # There may be something better to tell than why it is not called once more.
-                return self._end(self._left or run.refused(refusal))
+                return told(self._end(self._left or run.refused(refusal)))
             run.sending()
             self.answer, self.value, self.is_sent = None, None, False
             self.outcomes.clear()
-            with marking(), self._under_way(), sent_with(with_id({}, self._name, run.report.calls)):
-                try:
-                    self.value = result = await send()
-                except Exception as exc:
-                    failed = exc if translate is None else translate(exc)
-                    if passes(failed):
-                        run.let_go()
-                        raise
-                    if all(each is not failed for each in chain(exc)):
-                        failed.__cause__ = exc
-                    wait = self._next(failed, transport)
-                except BaseException:
-                    run.let_go()
-                    raise
-                else:
-                    self.answer = None if answer is None else answer(result)
-                    found = None if answer is None else failure(self.answer)
+            token = _under_way.set(self)
+            try:
+                with marking(), sent_with(with_id({}, self._name, run.report.calls)):
+                    try:
+                        self.value = result = await send()
+                    except Exception as exc:
+                        failed = translate(exc)
+                        if passes(failed):
+                            raise
+                        if all(each is not failed for each in chain(exc)):
+                            failed.__cause__ = exc
+                        found: Any = failed
+                    else:
+                        self.answer = None if answer is None else answer(result)
+                        found = None if answer is None else failure(self.answer)
                     if found is None:
                         run.worked(self.tools)
                         self._tell(None)
                         return result
                     wait = self._next(found, transport)
+            except BaseException:
+                run.let_go()
+                raise
+            finally:
+                _under_way.reset(token)
             if isinstance(wait, RenderedFailure):
-                return wait
+                return told(wait)
             await clock.sleep(wait)
 
-    def attempt_sync(self, send: Callable[[], T], **options: Any) -> T | RenderedFailure:
+    def attempt_sync(self, send: Callable[[], T], *given: Any, **options: Any) -> Any:
         """`attempt` for a call that blocks."""
 
         async def blocking() -> T:
@@ -337,14 +330,16 @@ class BridgedCall:
 
         # Nothing in it waits for a loop, so it runs to its end at once.
         try:
-            self.attempt(blocking, clock=_BLOCKING, **options).send(None)
+            self.attempt(blocking, *given, clock=_BLOCKING, **options).send(None)
         except StopIteration as ended:
-            result: T | RenderedFailure = ended.value
-            return result
+            return ended.value
         raise AssertionError("A blocking call waited for an event loop.")
 
     async def attempt_result(
-        self, send: Callable[[], Awaitable[Any]], text: Callable[[RenderedFailure], str] | None = None, **options: Any
+        self,
+        send: Callable[[], Awaitable[Any]],
+        text: Callable[[RenderedFailure], str] = lambda told: told.text,
+        **options: Any,
     ) -> Any:
         """`attempt` for a framework that shows its model what an MCP server answered: a failure is a result, too.
 
@@ -352,10 +347,10 @@ class BridgedCall:
         """
         from failwell.sdk import CallToolResult
 
-        result = await self.attempt(send, transport=True, answer=lambda sent: sent, **options)
-        if not isinstance(result, RenderedFailure):
-            return result
-        return CallToolResult.model_validate(result.result(self.answer, text(result) if text else None))
+        def told(failed: RenderedFailure) -> Any:
+            return CallToolResult.model_validate(failed.result(text(failed)))
+
+        return await self.attempt(send, told, transport=True, answer=lambda sent: sent, **options)
 
     def noted(self, value: Any) -> Any:
         """What the server said, or the value that the framework has made of it."""
@@ -368,14 +363,6 @@ class BridgedCall:
         last = self.outcomes[-1]
         self.answer = None if isinstance(last, Exception) else last
         return raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
-
-    @contextmanager
-    def _under_way(self) -> Iterator[None]:
-        token = _under_way.set(self)
-        try:
-            yield
-        finally:
-            _under_way.reset(token)
 
     def _next(self, exc: Exception, transport: bool) -> float | RenderedFailure:
         """How long to wait before the call is made again, or what to tell."""
@@ -396,9 +383,9 @@ class BridgedCall:
     def _end(self, outcome: Outcome) -> RenderedFailure:
         ending = self.run.ending(outcome, self.tools, is_answer=self.answer is not None)
         if self._names is not None:
-            left, told = _renamed(ending.outcome, self._names), _renamed(ending.shown, self._names)
+            left, told = (_renamed(each, self._names) for each in (ending.outcome, ending.shown))
             ending = ending._replace(outcome=left, told=told)
-        rendered = RenderedFailure.of(ending)
+        rendered = RenderedFailure.of(ending, self.answer)
         self._tell(rendered.outcome)
         return rendered
 

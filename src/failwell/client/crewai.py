@@ -8,7 +8,7 @@ with recovering(MCPServerAdapter(params)) as tools:          # crewai-tools
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from failwell.packages import lacks
@@ -24,15 +24,14 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised, texts_of
+from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised
 
 
 def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
-    """The tools of a server, with failures that are waited out where that is safe, and told to the model where it is
-    not.
+    """The tools of `Agent.get_mcp_tools`, or an `MCPServerAdapter` of crewai-tools, with failures that are waited out
+    where that is safe, and told to the model where it is not.
 
-    Takes and gives the tools of `Agent.get_mcp_tools`, or an `MCPServerAdapter` of crewai-tools. CrewAI's own
-    repetitions are turned off: they repeat whatever fails, also a payment that may have gone through.
+    CrewAI's own repetitions are turned off: they repeat whatever fails, also a payment that may have gone through.
     """
     if any(base.__name__ == "MCPServerAdapter" for base in type(tools).__mro__):
         return _adapted(tools, Bridge(policy, events=events))
@@ -40,7 +39,7 @@ def recovering(tools: Any, *, policy: Policy | None = None, events: Events | Non
     for tool in (given := list(tools)):
         if isinstance(tool, MCPNativeTool) and attached(tool) is None:
             bridge = servers.setdefault(tool.server_name, Bridge(policy, events=events))
-            tool._client_factory = _clients(tool._client_factory, bridge)
+            tool._client_factory = partial(_client, tool._client_factory, bridge)
             attach(tool, (bridge, tool.original_tool_name, f"{tool.server_name}_"), _recovering)
     return given
 
@@ -48,7 +47,7 @@ def recovering(tools: Any, *, policy: Policy | None = None, events: Events | Non
 def _adapted(server: Any, bridge: Bridge) -> Any:
     """An `MCPServerAdapter`, with tools made by an adapter that sees what the server says."""
     adapter, listed = server._adapter.adapter, dict[str, Any]()
-    plain = adapter.adapt
+    plain, bridge.tools = adapter.adapt, listed
 
     def adapt(func: Any, mcp_tool: Any) -> Any:
         def send(arguments: Any) -> Any:
@@ -59,46 +58,46 @@ def _adapted(server: Any, bridge: Bridge) -> Any:
         attach(tool, (bridge, mcp_tool.name, ""), _recovering)
         return tool
 
-    adapter.adapt, bridge.tools = adapt, listed
+    adapter.adapt = adapt
     server._tools = server._adapter.tools()
     return server
 
 
-def _clients(factory: Any, bridge: Bridge) -> Any:
-    """Clients that make a call once, and tell what it came to. Each call of a tool has one of its own."""
+def _client(factory: Any, bridge: Bridge) -> Any:
+    """A client that makes a call once, and tells what it came to. Each call of a tool has one of its own."""
+    client = factory()
+    client.max_retries, connect = 1, client.connect
 
-    def make() -> Any:
-        client = factory()
-        client.max_retries = 1
-        connect = client.connect
+    async def connected() -> Any:
+        found, session = await connect(), client.session
+        if not bridge.tools:
+            # For the annotations, which CrewAI does not keep.
+            bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
+        plain = session.call_tool
 
-        async def connected() -> Any:
-            found, session = await connect(), client.session
-            plain = session.call_tool
-            if not bridge.tools:
-                # For the annotations, which CrewAI does not keep.
-                bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
+        async def call_tool(*given: Any, **options: Any) -> Any:
+            with note_outcome() as note:
+                return note(await plain(*given, **options))
 
-            async def call_tool(*given: Any, **options: Any) -> Any:
-                with note_outcome() as note:
-                    return note(await plain(*given, **options))
+        session.call_tool = call_tool
+        return found
 
-            session.call_tool = call_tool
-            return found
+    client.connect = connected
+    return client
 
-        client.connect = connected
-        return client
 
-    return make
+def _told(failed: RenderedFailure) -> Any:
+    details = {META_KEY: failed.result()["_meta"][META_KEY]}
+    told = ToolFailure(message=failed.texts, reason=ToolFailureReason.MCP_ERROR, details=details)
+    return told if failed.is_error else failed.texts
 
 
 @cache
 def _recovering(kind: Any) -> Any:
     def _run(self: Any, *given: Any, **arguments: Any) -> Any:
         bridge, name, prefix = attached(self)
-        call = bridge.call(
-            bridge.tools.get(name, name), arguments, names=lambda tool: sanitize_tool_name(prefix + tool)
-        )
+        listed = bridge.tools.get(name, name)
+        call = bridge.call(listed, arguments, names=lambda tool: sanitize_tool_name(prefix + tool))
 
         def send() -> Any:
             try:
@@ -111,19 +110,10 @@ def _recovering(kind: Any) -> Any:
             found = call.noted_failure(exc) if call.outcomes else raised(exc, transport=True)
             if call.outcomes or not isinstance(found, ToolError):
                 return found
-            if call.is_sent:
-                return found.replace(effect=Effect.UNKNOWN, delivery="unanswered", origin="local")
-            return found.replace(effect=Effect.NONE, delivery="never_sent", origin="local")
+            effect, delivery = (Effect.UNKNOWN, "unanswered") if call.is_sent else (Effect.NONE, "never_sent")
+            return found.replace(effect=effect, delivery=delivery, origin="local")
 
-        result = call.attempt_sync(send, answer=call.noted, translate=translate)
-        if not isinstance(result, RenderedFailure):
-            return result
-        told = result.result(call.answer)
-        text = texts_of(told)
-        details = {META_KEY: told["_meta"][META_KEY]}
-        return (
-            ToolFailure(message=text, reason=ToolFailureReason.MCP_ERROR, details=details) if result.is_error else text
-        )
+        return call.attempt_sync(send, _told, answer=call.noted, translate=translate)
 
     def _validate_kwargs(self: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -28,8 +28,7 @@ def recovering(toolset: T, *, policy: Policy | None = None, events: Events | Non
 
     What their calls have shown is kept with the toolset.
     """
-    bridge = Bridge(policy, events=events)
-    plain = toolset.get_tools
+    bridge, plain = Bridge(policy, events=events), toolset.get_tools
 
     async def get_tools(*given: Any, **options: Any) -> list[Any]:
         tools: list[Any] = await plain(*given, **options)
@@ -50,16 +49,15 @@ def _recovering(kind: Any) -> Any:
     async def run(self: Any, *, args: dict[str, Any], **options: Any) -> Any:
         prefix = self.name.removesuffix(self.raw_mcp_tool.name)
         call = attached(self).call(self.raw_mcp_tool, args, names=prefix.__add__)
-        result = await call.attempt(
-            lambda: kind._run_async_impl(self, args=args, **options), transport=True, answer=_as_mcp
-        )
-        if not isinstance(result, RenderedFailure):
-            return result
-        told = result.result(call.answer)
-        # All of it is shown to the model, so it is what there is to read.
-        return {"content": told["content"], "isError": told["isError"]}
+        send = lambda: kind._run_async_impl(self, args=args, **options)  # noqa: E731
+        return await call.attempt(send, _told, transport=True, answer=_as_mcp)
 
     return type(kind.__name__, (kind,), {"__module__": __name__, "_run_async_impl": run})
+
+
+def _told(failed: RenderedFailure) -> dict[str, Any]:
+    # All of it is shown to the model, so it is what there is to read.
+    return {name: value for name, value in failed.result().items() if name in ("content", "isError")}
 
 
 def _as_mcp(result: Any) -> dict[str, Any]:

@@ -56,41 +56,44 @@ class _Recovering(BaseTool):
         return self.tool.get_input_schema(config)
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        call, how = self._call(tool_input)
-        result = call.attempt_sync(lambda: self.tool.run(tool_input, *args, **options), **how)
-        return self._told(result, call, options) if isinstance(result, RenderedFailure) else result
+        call, told, how = self._call(tool_input, options.get("tool_call_id"))
+        return call.attempt_sync(lambda: self.tool.run(tool_input, *args, **options), told, **how)
 
     async def arun(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        call, how = self._call(tool_input)
-        result = await call.attempt(lambda: self.tool.arun(tool_input, *args, **options), **how)
-        return self._told(result, call, options) if isinstance(result, RenderedFailure) else result
+        call, told, how = self._call(tool_input, options.get("tool_call_id"))
+        return await call.attempt(lambda: self.tool.arun(tool_input, *args, **options), told, **how)
 
     def _run(self, *args: Any, **options: Any) -> Any:
         return self.tool._run(*args, **options)
 
-    def _call(self, given: str | dict[str, Any]) -> tuple[BridgedCall, dict[str, Any]]:
-        schema, arguments = self.tool.args_schema, given if isinstance(given, Mapping) else {"": given}
+    def _call(self, given: str | dict[str, Any], call_id: str | None) -> tuple[BridgedCall, Any, dict[str, Any]]:
+        schema, arguments = self.tool.args_schema, given if isinstance(given, Mapping) else None
+        listed = self._bridge.tools.get(self.name) or listed_tool(self.tool)
+        call = self._bridge.call(listed, {"": given} if arguments is None else arguments)
 
         def translate(exc: Exception) -> Exception:
             if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
-                return from_pydantic(exc, tool=self.name, arguments=given if isinstance(given, Mapping) else None)
-            return _worded(exc)
+                return from_pydantic(exc, tool=self.name, arguments=arguments)
+            if isinstance(exc, ToolException) and not any(
+                isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)
+            ):
+                # The words of whoever wrote the tool, for the model.
+                text = exc_text(exc)
+                return read({"content": [{"type": "text", "text": text}], "isError": True}) or ToolError(text)
+            return exc
 
-        call = self._bridge.call(self._bridge.tools.get(self.name) or listed_tool(self.tool), arguments)
-        return call, {"answer": _answer, "translate": translate, "passes": _is_no_failure}
+        def told(failed: RenderedFailure) -> Any:
+            status: Any = "error" if failed.is_error else "success"
+            if isinstance(last := call.value, ToolMessage):
+                rest = failed.other_blocks(_blocks(last))
+                content: Any = [{"type": "text", "text": failed.text}, *rest.blocks] if rest.blocks else failed.text
+                more = {**last.additional_kwargs, **({} if rest.original is None else {ORIGINAL: rest.original})}
+                return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
+            # Without an id nobody called it as a model does, and there is no message to mark.
+            text = failed.text
+            return text if call_id is None else ToolMessage(text, name=self.name, tool_call_id=call_id, status=status)
 
-    def _told(self, told: RenderedFailure, call: BridgedCall, options: Mapping[str, Any]) -> Any:
-        status: Any = "error" if told.is_error else "success"
-        if isinstance(last := call.value, ToolMessage):
-            rest = told.other_blocks(_blocks(last))
-            content: Any = [{"type": "text", "text": told.text}, *rest.blocks] if rest.blocks else told.text
-            more = {**last.additional_kwargs, **({} if rest.original is None else {ORIGINAL: rest.original})}
-            return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
-        call_id = options.get("tool_call_id")
-        # Without an id nobody called it as a model does, and there is no message to mark.
-        if call_id is None:
-            return told.text
-        return ToolMessage(told.text, name=self.name, tool_call_id=call_id, status=status)
+        return call, told, {"answer": _answer, "translate": translate, "passes": _is_no_failure}
 
 
 def _answer(result: Any) -> object:
@@ -110,13 +113,6 @@ def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
 def _is_no_failure(exc: Exception) -> bool:
     """A tool that cannot be called this way, and what LangGraph says by exceptions: interrupts, and the like."""
     return isinstance(exc, NotImplementedError) or any(base.__name__ == "GraphBubbleUp" for base in type(exc).__mro__)
-
-
-def _worded(exc: Exception) -> Exception:
-    """A `ToolException` as the words it is, of whoever wrote the tool, for the model; any other as it is."""
-    if not isinstance(exc, ToolException) or any(isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)):
-        return exc
-    return read({"content": [{"type": "text", "text": exc_text(exc)}], "isError": True}) or ToolError(exc_text(exc))
 
 
 def listed_tool(tool: BaseTool) -> dict[str, Any]:

@@ -21,7 +21,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, texts_of
+from .bridge import Bridge, RenderedFailure, attach, attached
 
 S = TypeVar("S", bound=McpToolSpec)
 
@@ -55,20 +55,19 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
 def _recovering(kind: Any) -> Any:
     async def acall(self: Any, *given: Any, **arguments: Any) -> Any:
         bridge, name = attached(self), self.metadata.get_name()
+
+        def told(failed: RenderedFailure) -> ToolOutput:
+            return ToolOutput(
+                tool_name=name,
+                content=failed.texts,
+                raw_input={"args": given, "kwargs": arguments},
+                raw_output=failed.result(),
+                is_error=failed.is_error,
+            )
+
+        send = lambda: kind.acall(self, *given, **arguments)  # noqa: E731
         call = bridge.call(bridge.tools[name], {**self.partial_params, **arguments})
-        result = await call.attempt(
-            lambda: kind.acall(self, *given, **arguments), transport=True, answer=lambda output: output.raw_output
-        )
-        if not isinstance(result, RenderedFailure):
-            return result
-        told = result.result(call.answer)
-        return ToolOutput(
-            tool_name=name,
-            content=texts_of(told),
-            raw_input={"args": given, "kwargs": arguments},
-            raw_output=told,
-            is_error=result.is_error,
-        )
+        return await call.attempt(send, told, transport=True, answer=lambda output: output.raw_output)
 
     def call(self: Any, *given: Any, **arguments: Any) -> Any:
         return asyncio_run(acall(self, *given, **arguments))

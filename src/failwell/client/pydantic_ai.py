@@ -76,15 +76,15 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
         def translate(exc: Exception) -> Exception:
             return exc if _is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed)) else call.noted_failure(exc)
 
-        how: dict[str, Any] = {"answer": answer, "translate": translate, "passes": _is_own}
-        result = await call.attempt(lambda: self.wrapped.call_tool(name, tool_args, ctx, tool), **how)
-        if not isinstance(result, RenderedFailure):
-            return result
-        if not result.is_error:
-            return result.text
-        if result.decision.next is Next.FIX and not ctx.last_attempt:
-            raise ModelRetry(result.text)
-        raise ToolFailed(result.text)
+        def told(failed: RenderedFailure) -> str:
+            if not failed.is_error:
+                return failed.text
+            if failed.decision.next is Next.FIX and not ctx.last_attempt:
+                raise ModelRetry(failed.text)
+            raise ToolFailed(failed.text)
+
+        send = lambda: self.wrapped.call_tool(name, tool_args, ctx, tool)  # noqa: E731
+        return await call.attempt(send, told, answer=answer, translate=translate, passes=_is_own)
 
 
 def _is_own(exc: Exception) -> bool:
