@@ -42,9 +42,8 @@ def tool_result_block(
     """The block for a result, a value or an exception: content where the call worked, a marked text where it failed,
     and after it what else the server sent.
 
-    `tool` is the tool as the server lists it, or its name: a failure is told differently if the call can be repeated
-    safely. `arguments` are what it was called with, and `tools` all that the server lists: one of them may tell whether
-    the call was done.
+    tool: the tool as the server lists it, or its name. arguments: what it was called with. tools: all that the server
+    lists; one of them may tell whether the call was done.
 
     >>> tool_result_block("toolu_1", ConnectionRefusedError())["is_error"]
     True
@@ -72,8 +71,7 @@ def tool_result_block(
         value = result if sent is None else result.get("structuredContent", result.get("structured_content"))
         content = [] if value is None else [_text(value)]
     # The API refuses a text that is empty.
-    block["content"] = [each for each in content if each != _text("")]
-    return block
+    return {**block, "content": [each for each in content if each != _text("")]}
 
 
 def _block(block: Any) -> Content:

@@ -13,7 +13,7 @@ from failwell.packages import needed
 try:
     from langchain_core.messages import ToolMessage
     from langchain_core.tools import BaseTool, ToolException
-    from pydantic import PrivateAttr, ValidationError
+    from pydantic import Field, ValidationError
 except ImportError as problem:
     raise needed(__name__, "langchain", problem) from None
 
@@ -30,23 +30,21 @@ _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handl
 def recovering(tool: T, *, policy: Policy | None = None, events: Events | None = None) -> T:
     """The tool, with failures that are waited out where that is safe, and told to the model where it is not.
 
-    Artifacts are kept. A tool of an MCP server may have the server's result as its artifact: then that is what is read.
-    Give it all the tools of a server at once, as a list: then a call that may have been done is told with the one that
-    would tell.
+    What a server answered is read from the tool's artifact. All the tools of a server belong in one list: then a call
+    that may have been done is told with the one that would tell.
     """
     tools: list[BaseTool] = [tool] if isinstance(tool, BaseTool) else [*tool]
     bridge, made = Bridge(policy, tools={each.name: listed_tool(each) for each in tools}, events=events), []
     for each in tools:
         fields = {name: getattr(each, name) for name in _COPIED}
-        made.append(_Recovering(**fields, args_schema=each.args_schema, tool=each))
-        made[-1]._bridge = bridge
+        made.append(_Recovering(**fields, args_schema=each.args_schema, tool=each, bridge=bridge))
     found: Any = made[0] if isinstance(tool, BaseTool) else made
     return found  # type: ignore[no-any-return]
 
 
 class _Recovering(BaseTool):
     tool: BaseTool
-    _bridge: Bridge = PrivateAttr(default_factory=Bridge)
+    bridge: Any = Field(exclude=True, repr=False)
 
     @property
     def tool_call_schema(self) -> Any:
@@ -68,12 +66,12 @@ class _Recovering(BaseTool):
 
     def _call(self, given: str | dict[str, Any], call_id: str | None) -> tuple[BridgedCall, Any, dict[str, Any]]:
         schema, arguments = self.tool.args_schema, given if isinstance(given, Mapping) else None
-        listed = self._bridge.tools.get(self.name) or listed_tool(self.tool)
-        call = self._bridge.call(listed, {"": given} if arguments is None else arguments)
+        listed = self.bridge.tools.get(self.name) or listed_tool(self.tool)
+        call = self.bridge.call(listed, {"": given} if arguments is None else arguments)
 
         def translate(exc: Exception) -> Exception:
             if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
-                return from_pydantic(exc, tool=self.name, arguments=arguments)
+                return from_pydantic(exc, tool=self.name, schema=listed.get("inputSchema"), arguments=arguments)
             if isinstance(exc, ToolException) and not any(
                 isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)
             ):
@@ -100,9 +98,8 @@ def _answer(result: Any) -> object:
     """What the tool's server said, where what a tool returned holds that."""
     if not isinstance(result, ToolMessage):
         return result
-    if hasattr(result.artifact, "content") and failure(result.artifact):
-        return result.artifact
-    return {"content": _blocks(result), "isError": result.status == "error"}
+    is_held = hasattr(result.artifact, "content") and failure(result.artifact)
+    return result.artifact if is_held else {"content": _blocks(result), "isError": result.status == "error"}
 
 
 def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
@@ -111,7 +108,7 @@ def _blocks(message: ToolMessage) -> list[dict[str, Any]]:
 
 
 def _is_no_failure(exc: Exception) -> bool:
-    """A tool that cannot be called this way, and what LangGraph says by exceptions: interrupts, and the like."""
+    # A tool that cannot be called this way, and what LangGraph says by exceptions: interrupts, and the like.
     return isinstance(exc, NotImplementedError) or any(base.__name__ == "GraphBubbleUp" for base in type(exc).__mro__)
 
 

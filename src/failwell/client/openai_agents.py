@@ -39,7 +39,6 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
     """The same server, which now waits failures out where that is safe, and answers the others with one clear text.
 
     Its own `max_retry_attempts` are set to none: they repeat whatever fails, also a payment that may have gone through.
-    What its calls have shown so far is kept with it: a tool that fails again and again is left alone for a while.
     """
     if hasattr(server, "max_retry_attempts"):
         server.max_retry_attempts = 0
@@ -63,10 +62,14 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
             sent = call.meta if takes_meta else None
             return await plain(server, tool_name, arguments, **({"meta": dict(sent)} if sent else {}))
 
+        def passes(exc: Exception) -> bool:
+            # To connect first is told to the developer, and nothing for a model.
+            return isinstance(exc, UserError) and "not initialized" in exc_text(exc)
+
         def translate(exc: Exception) -> Exception:
             return _translated(exc, schema_of(bridge.tools.get(tool_name)), arguments or {}, tool_name)
 
-        result: CallToolResult = await call.attempt_result(send, _marked, translate=translate, passes=_is_misuse)
+        result: CallToolResult = await call.attempt_result(send, _marked, translate=translate, passes=passes)
         return result
 
     server.call_tool = call_tool  # type: ignore[method-assign]
@@ -75,11 +78,6 @@ def recovering(server: S, *, policy: Policy | None = None, events: Events | None
 
 def _marked(told: RenderedFailure) -> str:
     return _MARK + told.text.removeprefix(_MARK) if told.is_error else told.text
-
-
-def _is_misuse(exc: Exception) -> bool:
-    """Whether it tells the developer to connect first, which is nothing for a model."""
-    return isinstance(exc, UserError) and "not initialized" in exc_text(exc)
 
 
 def _translated(exc: Exception, schema: dict[str, Any] | None, arguments: dict[str, Any], tool: str) -> Exception:
