@@ -235,6 +235,16 @@ def note_outcome() -> Iterator[Callable[[Any], Any]]:
         raise
 
 
+def noted(call_tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The way in which a framework makes MCP calls, with their outcomes noted."""
+
+    async def noting(*given: Any, **options: Any) -> Any:
+        with note_outcome() as note:
+            return note(await call_tool(*given, **options))
+
+    return noting
+
+
 class BridgedCall:
     """One call that a framework makes, with all the attempts at it."""
 

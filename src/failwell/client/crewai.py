@@ -24,7 +24,7 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, raised
+from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, noted, raised
 
 
 def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
@@ -73,13 +73,7 @@ def _client(factory: Any, bridge: Bridge) -> Any:
         if not bridge.tools:
             # For the annotations, which CrewAI does not keep.
             bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
-        plain = session.call_tool
-
-        async def call_tool(*given: Any, **options: Any) -> Any:
-            with note_outcome() as note:
-                return note(await plain(*given, **options))
-
-        session.call_tool = call_tool
+        session.call_tool = noted(session.call_tool)
         return found
 
     client.connect = connected

@@ -21,7 +21,7 @@ from failwell.model import NeedsInput, Policy, ToolError
 from failwell.observe import Events
 from failwell.readers import chain, exc_text, from_pydantic, read
 
-from .bridge import ORIGINAL, Bridge, BridgedCall, RenderedFailure, failure
+from .bridge import ORIGINAL, Bridge, RenderedFailure, failure
 
 T = TypeVar("T", bound="BaseTool | Sequence[BaseTool]")
 _COPIED: Final = frozenset(BaseTool.model_fields) - {"handle_tool_error", "handle_validation_error", "args_schema"}
@@ -54,17 +54,17 @@ class _Recovering(BaseTool):
         return self.tool.get_input_schema(config)
 
     def run(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        call, told, how = self._call(tool_input, options.get("tool_call_id"))
-        return call.attempt_sync(lambda: self.tool.run(tool_input, *args, **options), told, **how)
+        call, how = self._call(tool_input, options.get("tool_call_id"))
+        return call.attempt_sync(lambda: self.tool.run(tool_input, *args, **options), **how)
 
     async def arun(self, tool_input: str | dict[str, Any], *args: Any, **options: Any) -> Any:
-        call, told, how = self._call(tool_input, options.get("tool_call_id"))
-        return await call.attempt(lambda: self.tool.arun(tool_input, *args, **options), told, **how)
+        call, how = self._call(tool_input, options.get("tool_call_id"))
+        return await call.attempt(lambda: self.tool.arun(tool_input, *args, **options), **how)
 
     def _run(self, *args: Any, **options: Any) -> Any:
         return self.tool._run(*args, **options)
 
-    def _call(self, given: str | dict[str, Any], call_id: str | None) -> tuple[BridgedCall, Any, dict[str, Any]]:
+    def _call(self, given: str | dict[str, Any], call_id: str | None) -> tuple[Any, dict[str, Any]]:
         schema, arguments = self.tool.args_schema, given if isinstance(given, Mapping) else None
         listed = self.bridge.tools.get(self.name) or listed_tool(self.tool)
         call = self.bridge.call(listed, {"": given} if arguments is None else arguments)
@@ -72,26 +72,24 @@ class _Recovering(BaseTool):
         def translate(exc: Exception) -> Exception:
             if isinstance(exc, ValidationError) and isinstance(schema, type) and exc.title == schema.__name__:
                 return from_pydantic(exc, tool=self.name, schema=listed.get("inputSchema"), arguments=arguments)
-            if isinstance(exc, ToolException) and not any(
-                isinstance(each, (ToolError, NeedsInput)) for each in chain(exc)
-            ):
-                # The words of whoever wrote the tool, for the model.
-                text = exc_text(exc)
-                return read({"content": [{"type": "text", "text": text}], "isError": True}) or ToolError(text)
-            return exc
+            is_stated = any(isinstance(each, (ToolError, NeedsInput)) for each in chain(exc))
+            if not isinstance(exc, ToolException) or is_stated:
+                return exc
+            # The words of whoever wrote the tool, for the model.
+            text = exc_text(exc)
+            return read({"content": [{"type": "text", "text": text}], "isError": True}) or ToolError(text)
 
         def told(failed: RenderedFailure) -> Any:
-            status: Any = "error" if failed.is_error else "success"
-            if isinstance(last := call.value, ToolMessage):
+            text, last, status = failed.text, call.value, "error" if failed.is_error else "success"
+            if isinstance(last, ToolMessage):
                 rest = failed.other_blocks(_blocks(last))
-                content: Any = [{"type": "text", "text": failed.text}, *rest.blocks] if rest.blocks else failed.text
                 more = {**last.additional_kwargs, **({} if rest.original is None else {ORIGINAL: rest.original})}
+                content: Any = [{"type": "text", "text": text}, *rest.blocks] if rest.blocks else text
                 return last.model_copy(update={"content": content, "status": status, "additional_kwargs": more})
             # Without an id nobody called it as a model does, and there is no message to mark.
-            text = failed.text
             return text if call_id is None else ToolMessage(text, name=self.name, tool_call_id=call_id, status=status)
 
-        return call, told, {"answer": _answer, "translate": translate, "passes": _is_no_failure}
+        return call, {"told": told, "answer": _answer, "translate": translate, "passes": _is_no_failure}
 
 
 def _answer(result: Any) -> object:

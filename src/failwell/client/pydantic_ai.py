@@ -26,7 +26,7 @@ from failwell.model import Next, Policy
 from failwell.observe import Events
 from failwell.recovery import store_of
 
-from .bridge import Bridge, RenderedFailure, call_under_way, note_outcome
+from .bridge import Bridge, RenderedFailure, attach, call_under_way, noted
 
 _OWN: Final = "pydantic_ai.exceptions"
 
@@ -110,17 +110,14 @@ def _unwrapped(toolset: AbstractToolset[Any]) -> tuple[str, bool]:
 
 
 def _watch(toolset: AbstractToolset[Any]) -> None:
-    if isinstance(toolset, MCPToolset) and type(toolset.client).call_tool_mcp.__module__ != __name__:
-        kind: Any = type(toolset.client)
-        toolset.client.__class__ = _watching(kind)
+    if isinstance(toolset, MCPToolset):
+        client: Any = toolset.client
+        attach(client, True, _watching)
 
 
 @cache
 def _watching(client: Any) -> Any:
-    """A client's class that notes what its calls came to, and sends a key where the server honours one.
-
-    A class and not a method of the instance: fastmcp copies its clients, and a copy has to call for itself.
-    """
+    """A client's class that notes what its calls came to, and sends a key where the server honours one."""
 
     async def call_tool_mcp(self: Any, *args: Any, **options: Any) -> Any:
         call = call_under_way()
@@ -128,8 +125,7 @@ def _watching(client: Any) -> Any:
             call.run.use_key(store_of(getattr(self, "server_capabilities", None)), call.tools)
             if meta := call.meta:
                 options["meta"] = {**(options.get("meta") or {}), **meta}
-        with note_outcome() as note:
-            return note(await client.call_tool_mcp(self, *args, **options))
+        return await noted(client.call_tool_mcp)(self, *args, **options)
 
     return type(client.__name__, (client,), {"call_tool_mcp": call_tool_mcp})
 
