@@ -31,40 +31,22 @@ def deliberate(exc: Exception) -> ToolError | None:
     if is_clients(exc):
         # Another server's word about a call that the tool made of it, which is not this one.
         return _passed_on(ToolError(code="UPSTREAM_ERROR"), message)
-    if _is_said_inside(exc):
+    names = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
+    is_frameworks = names[-1:] and names[-1].startswith(("fastmcp.", "mcp."))
+    if is_frameworks and not all(map(is_frameworks_module, names)):
+        # The framework itself raised it, to a tool that was at work: a question that cannot be asked, say.
         return ToolError(message, code="INTERNAL_ERROR")
-    return _authors(ToolError(message or "The tool failed."))
+    # Words of the author, or of the framework about a call that never reached its tool; what they say of the effect is
+    # only what they say.
+    error = ToolError(message or "The tool failed.")
+    error.authored, error.standing = True, "quoted"
+    return error
 
 
 def _passed_on(error: ToolError, words: str) -> ToolError:
     """What another server says, as this one says it."""
     message = " ".join(filter(None, ("Another server failed.", cited(words))))
     return error.replace(message=message, origin=None, format=None, confidence=None)
-
-
-def _is_over_time(exc: BaseException) -> bool:
-    """Whether FastMCP raised it because the tool took longer than its author allows: it takes the cause off, which
-    stays in the context."""
-    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
-    return raised == ["fastmcp.tools.function_tool"] and isinstance(exc.__context__, TimeoutError)
-
-
-def _is_said_inside(exc: BaseException) -> bool:
-    """Whether the framework itself raised it, to a tool that was at work: a question that cannot be asked, say."""
-    names = [str(trace.tb_frame.f_globals.get("__name__")) for trace in frames(exc)]
-    is_frameworks = names[-1:] and names[-1].startswith(("fastmcp.", "mcp."))
-    return bool(is_frameworks) and not all(map(is_frameworks_module, names))
-
-
-# What words can tell besides a code.
-
-
-def _authors(error: ToolError) -> ToolError:
-    """Words of the author, or of the framework about a call that never reached its tool; what they say of the effect is
-    only what they say."""
-    error.authored = True
-    error.standing = "quoted"
-    return error
 
 
 @SHIPPED.maps(
@@ -118,10 +100,17 @@ def rate_limited(exc: Exception) -> ToolError:
 @SHIPPED.maps(*PROTOCOL_ERRORS)
 def protocol_error(exc: Any) -> ToolError | None:
     """A JSON-RPC error raised as an exception keeps its number and its data."""
-    from_client, is_over_time, is_own = is_clients(exc), _is_over_time(exc), own_error(exc) is not None
+    from_client, is_own = is_clients(exc), own_error(exc) is not None
+    raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
+    # The tool took longer than its author allows. FastMCP takes the cause off, which stays in the context.
+    is_over_time = raised == ["fastmcp.tools.function_tool"] and isinstance(exc.__context__, TimeoutError)
     exc = exc.error
     if exc.code == URL_ELICITATION:
-        return _refused(_page_to_visit(exc))
+        asked = exc.data.get("elicitations") if isinstance(exc.data, dict) else None
+        pages = [str(each["url"]) for each in asked or () if isinstance(each, dict) and each.get("url")]
+        how = f"Ask the user to open {' and '.join(pages)}, then make the same call again." if pages else None
+        details = {"elicitations": asked} if asked else None
+        return _refused(ToolError(exc.message, code="UNAUTHORIZED", suggestion=how, details=details))
     if is_over_time or (from_client and exc.code in _TIMED_OUT):
         return timed_out()
     data = exc.data if isinstance(exc.data, dict) else {}
@@ -147,17 +136,6 @@ def protocol_error(exc: Any) -> ToolError | None:
 _DELAYS: Final = ("retry_after", "retryAfter", "retry_after_seconds")
 # What the SDKs say where no answer came in time.
 _TIMED_OUT: Final = (-32001, 408)
-
-
-def _page_to_visit(exc: Any) -> ToolError:
-    asked = exc.data.get("elicitations") if isinstance(exc.data, dict) else None
-    pages = [str(each["url"]) for each in asked or () if isinstance(each, dict) and each.get("url")]
-    return ToolError(
-        exc.message,
-        code="UNAUTHORIZED",
-        suggestion=f"Ask the user to open {' and '.join(pages)}, then make the same call again." if pages else None,
-        details={"elicitations": asked} if asked else None,
-    )
 
 
 @SHIPPED.maps(Abandoned)

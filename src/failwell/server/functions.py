@@ -57,21 +57,18 @@ def alike(wrapper: Function, function: Function) -> Function:
         # Partial functions and callable objects have no name and no annotations, and frameworks ask for both.
         wrapper.__name__ = wrapper.__qualname__ = name_of(function)
         wrapper.__doc__ = inner_function(function).__doc__
-        if (signature := _signature(function)) is None:
+        signature = None
+        # With its annotations read, where they can be: some stand for what only a type checker imports.
+        for eval_str in (False, True):
+            with suppress(Exception):
+                signature = inspect.signature(function, eval_str=eval_str)
+        if signature is None:
             return wrapper
         hints = {each.name: each.annotation for each in signature.parameters.values()}
         hints["return"] = signature.return_annotation
         wrapper.__annotations__ = {name: hint for name, hint in hints.items() if hint is not signature.empty}
         wrapper.__signature__ = signature  # type: ignore[attr-defined]
     return wrapper
-
-
-def _signature(function: Function) -> inspect.Signature | None:
-    """With its annotations read, where they can be: some stand for what only a type checker imports."""
-    for eval_str in (True, False):
-        with suppress(Exception):
-            return inspect.signature(function, eval_str=eval_str)
-    return None
 
 
 def passing(function: Function) -> Naming:
@@ -85,7 +82,8 @@ def passing(function: Function) -> Naming:
         named = naming_of(inner, defaults=False)
     except Exception:
         # One that is built in may have no signature, and annotations may name what is not there.
-        named = _by_keywords
+        def named(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+            return kwargs
 
     def passed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         for each in partials:
@@ -93,7 +91,3 @@ def passing(function: Function) -> Naming:
         return named(args, kwargs)
 
     return passed
-
-
-def _by_keywords(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    return kwargs

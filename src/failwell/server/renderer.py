@@ -108,12 +108,20 @@ class Renderer:
             whole = _completed(whole, as_written)
             if self.form == name:
                 wire.setdefault("actionable", True)
-        is_asked = isinstance(whole, NeedsInput) and self._as_written and FORMATS[name].terse
-        words = whole.message if is_asked else in_words(whole)
-        if FORMATS[name].terse and self._says_too_little(whole, name, as_written):
-            # It may be too long now, and has nothing else to hide.
-            whole = guard.cut(_worded(whole, words))
-            words = whole.message
+        is_terse = FORMATS[name].terse
+        if isinstance(whole, NeedsInput):
+            words = whole.message if self._as_written and is_terse else in_words(whole)
+            if is_terse and FORMATS[name].ask is None:
+                known = {each: getattr(whole, each) for each in ("fields", "reason", "suggestions", "options")}
+                whole = guard.cut(NeedsInput(words, **known))
+                words = whole.message
+        else:
+            words = in_words(whole)
+            is_enough = as_written and (self._as_written or not any(getattr(whole, each) for each in _NEEDED))
+            if is_terse and not (is_enough and whole.effect in (None, Effect.NONE)):
+                # The message is all that a model reads. It may be too long now, and has nothing else to hide.
+                whole = guard.cut(whole.replace(message=words))
+                words = whole.message
         promises = tool.output is not None
         answer = as_result(
             whole,
@@ -209,13 +217,6 @@ class Renderer:
         wanted = {"carry": not is_own, "actionable": True, **chosen, **options}
         return to_wire(error, jsonrpc.FORMAT.name, guard=None, **wanted)
 
-    def _says_too_little(self, outcome: Outcome, format: str, as_written: bool) -> bool:
-        """Whether the message has to say everything, in a format whose message is all that a model reads of it."""
-        if isinstance(outcome, NeedsInput):
-            return FORMATS[format].ask is None
-        is_enough = self._as_written or not any(getattr(outcome, name) for name in _NEEDED)
-        return not (as_written and is_enough and outcome.effect in (None, Effect.NONE))
-
     def _tell_unplaced(self, error: ToolError, tool: ToolInfo, format: str) -> None:
         """Say, once for each tool, which details the form of a contract has no place for: they are in `_meta` alone."""
         unplaced = tuple(unplaced_details(error, format))
@@ -237,14 +238,6 @@ def _completed(outcome: Outcome, as_written: bool = False) -> Outcome:
     long to wait."""
     timed = outcome if as_written else _timed(outcome, jsonrpc.FORMAT.name)
     return timed if isinstance(timed, NeedsInput) else timed.replace(message=reasons(timed))
-
-
-def _worded(outcome: Outcome, words: str) -> Outcome:
-    """The outcome with these words as its message."""
-    if isinstance(outcome, ToolError):
-        return outcome.replace(message=words)
-    known = {name: getattr(outcome, name) for name in ("fields", "reason", "suggestions", "options")}
-    return NeedsInput(words, **known)
 
 
 def _timed(outcome: Outcome, format: str) -> Outcome:

@@ -14,14 +14,14 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from types import CodeType
 from typing import Any, ClassVar, Final, TypeVar, cast
 
 from failwell.formats import is_number, whole
 from failwell.model import Action, ToolError, frames, text
 
-from .functions import Function, Naming, alike, is_of_kind, naming_of
+from .functions import alike, is_of_kind, naming_of
 from .served_call import current
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,8 +66,20 @@ class Rule:
             raise TypeError(
                 f"A rule stands on a function, below the framework's own decorator, not on {type(function).__name__}."
             )
-        wrap = _awaited if is_of_kind(inspect.iscoroutinefunction, function) else _called
-        ruled = alike(wrap(self, function, naming_of(function)), function)
+        naming = naming_of(function)
+
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            async with self.held(naming(args, kwargs)):
+                return await function(*args, **kwargs)
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with ExitStack() as holding:
+                holding.enter_context(self.held_sync(naming(args, kwargs)))
+                result = function(*args, **kwargs)
+                # Another decorator may hide that the function is async; its work has not begun yet.
+                return _finished(result, holding.pop_all()) if inspect.isawaitable(result) else result
+
+        ruled = alike(awaited if is_of_kind(inspect.iscoroutinefunction, function) else called, function)
         ruled.__failwell_rules__ = (self, *rules_of(function))  # type: ignore[attr-defined]
         return cast(F, ruled)
 
@@ -95,25 +107,6 @@ def is_refused_inside(exc: BaseException, code: CodeType | None) -> bool:
 _AROUND: Final = frozenset({"awaited", "called", "_finished"})
 
 
-def _awaited(rule: Rule, function: Function, naming: Naming) -> Function:
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
-        async with rule.held(naming(args, kwargs)):
-            return await function(*args, **kwargs)
-
-    return awaited
-
-
-def _called(rule: Rule, function: Function, naming: Naming) -> Function:
-    def called(*args: Any, **kwargs: Any) -> Any:
-        with ExitStack() as holding:
-            holding.enter_context(rule.held_sync(naming(args, kwargs)))
-            result = function(*args, **kwargs)
-            # Another decorator may hide that the function is async; its work has not begun yet.
-            return _finished(result, holding.pop_all()) if inspect.isawaitable(result) else result
-
-    return called
-
-
 async def _finished(result: Awaitable[Any], holding: ExitStack) -> Any:
     with holding:
         return await result
@@ -121,18 +114,29 @@ async def _finished(result: Awaitable[Any], holding: ExitStack) -> Any:
 
 # How much the last call counts for how long the next will take.
 _WEIGHT: Final = 0.2
+_MOST_KEYS: Final = 10_000
+# `whole` rounds to microseconds, so whoever waits that long may come a little early.
+_EARLY: Final = 1e-6
 
 
-class _Limit(Rule):
-    """Places are handed on under one lock, so that tasks of any event loop and threads wait in one line."""
+class limit(Rule):
+    """At most `concurrency` calls at a time. Up to `queue` more wait in line; a function that is not async waits in its
+    thread.
+
+    All others get `SERVER_BUSY`, with a `retry_after` from how long the calls take. A tool that calls another one under
+    the same limit takes a second place.
+    """
 
     codes = ("SERVER_BUSY",)
 
-    def __init__(self, concurrency: int, queue: int, clock: Callable[[], float]) -> None:
+    def __init__(self, concurrency: int = 4, queue: int = 0, *, clock: Callable[[], float] = time.monotonic) -> None:
+        _check_count("concurrency", concurrency, 1)
+        _check_count("queue", queue, 0)
         self.concurrency = concurrency
         self.queue = queue
         self._clock = clock
-        # Reentrant: the collector of garbage may end a forgotten call while this thread holds the lock.
+        # Places are handed on under one lock, so that tasks of any event loop and threads wait in one line. Reentrant:
+        # the collector of garbage may end a forgotten call while this thread holds it.
         self._lock = threading.RLock()
         self._running: dict[Future[None], float] = {}
         self._waiting: OrderedDict[Future[None], None] = OrderedDict()
@@ -150,8 +154,12 @@ class _Limit(Rule):
 
     @contextmanager
     def held_sync(self, arguments: Mapping[str, Any]) -> Iterator[None]:
-        # Waiting on the thread of an event loop would stop the calls that are waited for.
-        place = self._ask(0 if _on_event_loop() else self.queue)
+        queue = self.queue
+        with suppress(RuntimeError):
+            # Waiting on the thread of an event loop would stop the calls that are waited for.
+            asyncio.get_running_loop()
+            queue = 0
+        place = self._ask(queue)
         try:
             place.result()
             yield
@@ -161,8 +169,16 @@ class _Limit(Rule):
     def _ask(self, queue: int) -> Future[None]:
         place: Future[None] = Future()
         with self._lock:
-            if len(self._running) >= self.concurrency and len(self._waiting) >= queue:
-                raise self._busy()
+            running, waiting = len(self._running), len(self._waiting)
+            if running >= self.concurrency and waiting >= queue:
+                # What runs now has taken this long already, whatever was usual before.
+                least = self._clock() - max(self._running.values(), default=self._clock())
+                raise ToolError(
+                    f"All places are taken: running {running}, waiting {waiting}.",
+                    code="SERVER_BUSY",
+                    retry_after=whole(max(self._usual, least) * (waiting + 1) / self.concurrency),
+                    details={"concurrency": self.concurrency, "queue": self.queue},
+                )
             self._waiting[place] = None
             self._admit_next()
         return place
@@ -183,46 +199,41 @@ class _Limit(Rule):
             self._usual += (took - self._usual) * (_WEIGHT if self._usual else 1)
             self._admit_next()
 
-    def _busy(self) -> ToolError:
-        running, waiting = len(self._running), len(self._waiting)
-        # What runs now has taken this long already, whatever was usual before.
-        least = self._clock() - max(self._running.values(), default=self._clock())
-        return ToolError(
-            f"All places are taken: running {running}, waiting {waiting}.",
-            code="SERVER_BUSY",
-            retry_after=whole(max(self._usual, least) * (waiting + 1) / self.concurrency),
-            details={"concurrency": self.concurrency, "queue": self.queue},
-        )
 
+class rate(Rule):
+    """At most `calls` in any `seconds`; `key` gives each device its own budget.
 
-def limit(concurrency: int = 4, queue: int = 0, *, clock: Callable[[], float] = time.monotonic) -> Rule:
-    """At most `concurrency` calls at a time. Up to `queue` more wait in line; a function that is not async waits in its
-    thread.
+    A sliding window: a bucket would let nearly twice as many through as it says. All others get `RATE_LIMITED`, with
+    the `retry_after` at which the call is let through; being refused costs nothing. A `message` of your own may name
+    arguments, `"Too many requests to {device}"`; those it names are among the details.
 
-    All others get `SERVER_BUSY`, with a `retry_after` from how long the calls take. A tool that calls another one under
-    the same limit takes a second place.
+    >>> @rate(1, seconds=30, key=lambda arguments: arguments["device"])
+    ... def ping(device: str) -> str:
+    ...     return device
+    >>> ping("a"), ping("b")
+    ('a', 'b')
+    >>> ping("a")
+    Traceback (most recent call last):
+    ...
+    failwell.model.tool_error.Transient: [TRANSIENT] Too many calls: at most 1 in 30 seconds.
     """
-    _check_count("concurrency", concurrency, 1)
-    _check_count("queue", queue, 0)
-    return _Limit(concurrency, queue, clock)
 
-
-_MOST_KEYS: Final = 10_000
-# `whole` rounds to microseconds, so whoever waits that long may come a little early.
-_EARLY: Final = 1e-6
-
-
-class _Rate(Rule):
     codes = ("RATE_LIMITED",)
 
     def __init__(
         self,
         calls: int,
-        seconds: float,
-        key: Callable[[Mapping[str, Any]], Hashable] | None,
-        message: str | None,
-        clock: Callable[[], float],
+        seconds: float = 60,
+        *,
+        key: Callable[[Mapping[str, Any]], Hashable] | None = None,
+        message: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        _check_count("calls", calls, 1)
+        if not is_number(seconds):
+            raise ValueError(f"seconds is a number of seconds above zero, not {seconds!r}.")
+        if key is not None and not callable(key):
+            raise TypeError(f"key is a function, not {type(key).__name__}.")
         self.calls = calls
         self.seconds = seconds
         self._key = key
@@ -247,88 +258,34 @@ class _Rate(Rule):
                 self._calls.popitem(last=False)
 
     def _too_many(self, arguments: Mapping[str, Any], wait: float) -> ToolError:
-        message = self._message
-        named = {} if message is None else {name: arguments[name] for name in arguments if f"{{{name}}}" in message}
         span = f"{self.seconds:g} second{'' if self.seconds == 1 else 's'}"
-        return ToolError(
-            f"Too many calls: at most {self.calls} in {span}." if message is None else _filled(message, arguments),
-            code="RATE_LIMITED",
-            retry_after=whole(wait),
-            # This call would be one more.
-            details={
-                **named,
-                "limit": f"{self.calls} call{'' if self.calls == 1 else 's'} in {span}",
-                "current_count": self.calls + 1,
-            },
-        )
+        message, named = f"Too many calls: at most {self.calls} in {span}.", dict[str, Any]()
+        if (own := self._message) is not None:
+            named = {name: arguments[name] for name in arguments if f"{{{name}}}" in own}
+            message = re.sub(r"\{(\w+)\}", lambda match: text(arguments.get(match[1], "(unknown)")), own)
+        count = f"{self.calls} call{'' if self.calls == 1 else 's'} in {span}"
+        # This call would be one more.
+        details = {**named, "limit": count, "current_count": self.calls + 1}
+        return ToolError(message, code="RATE_LIMITED", retry_after=whole(wait), details=details)
 
 
-def rate(
-    calls: int,
-    seconds: float = 60,
-    *,
-    key: Callable[[Mapping[str, Any]], Hashable] | None = None,
-    message: str | None = None,
-    clock: Callable[[], float] = time.monotonic,
-) -> Rule:
-    """At most `calls` in any `seconds`; `key` gives each device its own budget.
+class deprecated(Rule):
+    """A rule that refuses nothing: the answer carries the remark that the tool will go away, and what to call instead.
 
-    A sliding window: a bucket would let nearly twice as many through as it says. All others get `RATE_LIMITED`, with
-    the `retry_after` at which the call is let through; being refused costs nothing. A `message` of your own may name
-    arguments, `"Too many requests to {device}"`; those it names are among the details.
-
-    >>> @rate(1, seconds=30, key=lambda arguments: arguments["device"])
-    ... def ping(device: str) -> str:
-    ...     return device
-    >>> ping("a"), ping("b")
-    ('a', 'b')
-    >>> ping("a")
-    Traceback (most recent call last):
-    ...
-    failwell.model.tool_error.Transient: [TRANSIENT] Too many calls: at most 1 in 30 seconds.
+    Outside of a server with `install` nobody reads it, and nothing happens.
     """
-    _check_count("calls", calls, 1)
-    if not is_number(seconds):
-        raise ValueError(f"seconds is a number of seconds above zero, not {seconds!r}.")
-    if key is not None and not callable(key):
-        raise TypeError(f"key is a function, not {type(key).__name__}.")
-    return _Rate(calls, seconds, key, message, clock)
 
-
-def _on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _check_count(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}.")
-
-
-class _Deprecated(Rule):
-    def __init__(self, remark: ToolError) -> None:
-        self.remark = remark
+    def __init__(
+        self, message: str, *, actions: Iterable[Action | Mapping[str, Any] | str] = (), since: str | None = None
+    ) -> None:
+        details = None if since is None else {"since": since}
+        self.remark = ToolError(message, code="DEPRECATED", severity="warning", actions=list(actions), details=details)
 
     def admit(self, arguments: Mapping[str, Any]) -> None:
         if (call := current.get()) is not None:
             call.remarks += (self.remark.replace(),)
 
 
-def deprecated(
-    message: str, *, actions: Iterable[Action | Mapping[str, Any] | str] = (), since: str | None = None
-) -> Rule:
-    """A rule that refuses nothing: the answer carries the remark that the tool will go away, and what to call instead.
-
-    Outside of a server with `install` nobody reads it, and nothing happens.
-    """
-    details = None if since is None else {"since": since}
-    return _Deprecated(
-        ToolError(message, code="DEPRECATED", severity="warning", actions=list(actions), details=details)
-    )
-
-
-def _filled(message: str, variables: Mapping[str, Any]) -> str:
-    return re.sub(r"\{(\w+)\}", lambda match: text(variables.get(match[1], "(unknown)")), message)
+def _check_count(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}.")

@@ -32,12 +32,6 @@ _NAMES: Final = {
 SDK_WORDS: Final = "Invalid request parameters"
 _DUMPS: Final = ("Parse error", "Validation error: ")
 _NO_JSON: Final = "The message is not JSON."
-_NOT_YET: Final = "The connection is not initialized; send initialize first."
-_NO_OBJECT: Final = "A request must be a JSON object."
-_BATCH: Final = "A request must be a JSON object; send one message at a time."
-_NO_MESSAGE: Final = "The message is neither a request nor an answer."
-_MCP_ID: Final = 'The field "id" must be a text or a whole number.'
-_MCP_PARAMS: Final = 'The field "params" must be an object.'
 _LONGEST: Final = 200
 
 
@@ -73,8 +67,8 @@ def read_message(raw: str | bytes) -> Request | Refusal | None:
 def refused(message: Any) -> Refusal | None:
     """What is wrong with a message; None if nothing is, as far as can be told before its method is known."""
     if not isinstance(message, Mapping):
-        said = _BATCH if isinstance(message, list) else _NO_OBJECT
-        return Refusal(ToolError(said, code="INVALID_REQUEST"), None, "")
+        more = "; send one message at a time" if isinstance(message, list) else ""
+        return Refusal(ToolError(f"A request must be a JSON object{more}.", code="INVALID_REQUEST"), None, "")
     if is_answer(message):
         return None
     method, id, params = message.get("method"), message.get("id"), message.get("params")
@@ -83,9 +77,9 @@ def refused(message: Any) -> Refusal | None:
     if error is not None and error.code == "INVALID_PARAMS":
         error = None
     if error is None and "id" in message and not is_request_id(id):
-        error = ToolError(_MCP_ID, code="INVALID_REQUEST")
+        error = ToolError('The field "id" must be a text or a whole number.', code="INVALID_REQUEST")
     if error is None and isinstance(params, list):
-        error = ToolError(_MCP_PARAMS, code="INVALID_PARAMS")
+        error = ToolError('The field "params" must be an object.', code="INVALID_PARAMS")
     if error is None:
         return None
     named = method if isinstance(method, str) else ""
@@ -114,7 +108,8 @@ class WrongRequests:
     def __init__(self, options: Options) -> None:
         self._options = options
 
-    def duplicate_id(self, request: Request) -> Refusal:
+    @staticmethod
+    def duplicate_id(request: Request) -> Refusal:
         """A request with the id of one that has no answer yet."""
         said = "Another request with this id has not been answered yet; use a new id."
         return Refusal(ToolError(said, code="INVALID_REQUEST"), request.id, request.method)
@@ -133,7 +128,14 @@ class WrongRequests:
     def invalid_params(self, exc: Exception, method: str, params: Any, id: Any) -> MCPError:
         """For parameters that the method does not take; `exc` is pydantic's, whose text would quote them."""
         request = {"jsonrpc": "2.0", "method": method, "params": {} if params is None else params}
-        error = jsonrpc.check_request(request) or _problems(exc)
+        if (error := jsonrpc.check_request(request)) is None:
+            fields = [
+                # The models of the SDK put everything under one name, which nobody sends twice.
+                replace(each, path=each.path[1:]) if each.path[:1] == ("params",) and len(each.path) > 1 else each
+                for each in from_pydantic(exc).fields
+            ]
+            names = ", ".join(each.name for each in fields) or "params"
+            error = ToolError(f"Invalid parameters: {names}.", code="INVALID_PARAMS", fields=fields)
         wire = self.to_error(Refusal(error, id, method))
         return protocol_error(wire["code"], wire["message"], wire["data"])
 
@@ -149,10 +151,11 @@ class WrongRequests:
         said, own = error.message, dict[str, Any]()
         title: str | None = said
         if error.message == SDK_WORDS and not error.data:
-            said, title = _NOT_YET, None
+            said, title = "The connection is not initialized; send initialize first.", None
         elif error.message.startswith(_DUMPS):
             # Followed by what pydantic says, which quotes what was sent.
-            said, title = _NO_JSON if error.code == -32700 else _NO_MESSAGE, None
+            said = _NO_JSON if error.code == -32700 else "The message is neither a request nor an answer."
+            title = None
         elif error.code == -32601:
             asked = error.data if isinstance(error.data, str) else method
             said, own = f"The method {asked[:_LONGEST]!r} does not exist.", {"method": asked[:_LONGEST]}
@@ -165,28 +168,9 @@ class WrongRequests:
         return ErrorData(code=number, message=wire["message"], data=wire["data"])
 
     def _log(self, error: ToolError, method: str, id: Any) -> None:
-        options = self._options
-        log_failure(
-            options.logger or log,
-            error,
-            tool=text(method) or "request",
-            guard=options.guard,
-            request_id=_name(id),
-        )
-
-
-def _problems(exc: Exception) -> ToolError:
-    fields = [
-        # The models of the SDK put everything under one name, which nobody sends twice.
-        replace(each, path=each.path[1:]) if each.path[:1] == ("params",) and len(each.path) > 1 else each
-        for each in from_pydantic(exc).fields
-    ]
-    names = ", ".join(each.name for each in fields) or "params"
-    return ToolError(f"Invalid parameters: {names}.", code="INVALID_PARAMS", fields=fields)
-
-
-def _name(id: Any) -> str | int | None:
-    return id if is_request_id(id) else None if id is None else str(id)
+        logger, guard = self._options.logger or log, self._options.guard
+        request_id = id if id is None or is_request_id(id) else str(id)
+        log_failure(logger, error, tool=text(method) or "request", guard=guard, request_id=request_id)
 
 
 def no_such(kind: str, name: str, names: Iterable[str]) -> ToolError:
