@@ -180,7 +180,9 @@ class Boundary:
                     return await self._succeed(call, result, framework, made, began)
                 # Read, with the effect of all runs.
                 try:
-                    failed = self._in_all(await framework.read(raised))
+                    failed = await framework.read(raised)
+                    if made.runs:
+                        failed = self._in_all(failed, made)
                     if not isinstance(failed.outcome, NeedsInput):
                         made.runs += (failed.outcome.effect,)
                 except BaseException:
@@ -241,10 +243,10 @@ class Boundary:
             raise self.redact_protocol_error(exc)
         return self.reader.read(exc, tool, arguments, **how)
 
-    def _in_all(self, failed: FailedCall) -> FailedCall:
+    def _in_all(self, failed: FailedCall, made: Marks) -> FailedCall:
         """A failure, with what earlier runs of the tool in the same call may have done."""
-        outcome, made = failed.outcome, marks.get()
-        if made is None or not made.runs or not isinstance(outcome, ToolError):
+        outcome = failed.outcome
+        if not made.runs or not isinstance(outcome, ToolError):
             return failed
         changes = self.reader.effects.in_all(outcome, failed.tool, made)
         return failed._replace(outcome=outcome.replace(**changes)) if changes else failed
@@ -428,7 +430,7 @@ class Boundary:
     def _read_around(self, call: ServedCall, raised: BaseException, tool: ToolInfo, passed: Marks) -> FailedCall:
         token = marks.set(passed)
         try:
-            return self._in_all(self.read(raised, tool, call.arguments, era=call.era))
+            return self._in_all(self.read(raised, tool, call.arguments, era=call.era), passed)
         finally:
             marks.reset(token)
 

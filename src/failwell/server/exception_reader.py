@@ -303,7 +303,8 @@ class Reader:
         self, exc: BaseException, tool: ToolInfo, sent: Mapping[str, Any], rejected: bool, nested: bool, masked: bool
     ) -> ToolError:
         """Any other exception: by what refused the arguments, by the author's own raise, or by the table."""
-        error = _of_arguments(exc, tool, sent, rejected, nested)
+        problem = _validation_error(exc)
+        error = _of_arguments(exc, problem, tool, sent, rejected, nested) if rejected or problem is exc else None
         is_authors, is_refusal = rejected and error is not None, False
         is_protocols = own_error(exc) is not None
         if error is None:
@@ -326,7 +327,7 @@ class Reader:
         changes: dict[str, Any] = {
             "tool": tool.name,
             "action": tool.action,
-            "debug": _debug(exc, error),
+            "debug": _debug(exc, problem, error),
             "cause": exc,
             "correlation_id": error.correlation_id or new_id(),
         }
@@ -361,13 +362,15 @@ class Reader:
 
 
 def _of_arguments(
-    exc: BaseException, tool: ToolInfo, sent: Mapping[str, Any], rejected: bool, nested: bool
+    exc: BaseException,
+    problem: BaseException | None,
+    tool: ToolInfo,
+    sent: Mapping[str, Any],
+    rejected: bool,
+    nested: bool,
 ) -> ToolError | None:
-    """What a validator has against arguments of this call; None for any other exception."""
-    problem = _validation_error(exc)
+    """What a validator has against arguments of this call, or against data that the tool met."""
     if not rejected:
-        if problem is not exc:
-            return None
         # Raised in the body. Its data are the caller's only if they came with the call.
         place = None if nested else anchored(exc, sent)
         if place is None:
@@ -410,7 +413,7 @@ def _masked(error: ToolError) -> ToolError:
     return error.replace(message=message, **dict.fromkeys(_SAID))
 
 
-def _debug(exc: BaseException, error: ToolError) -> str | None:
+def _debug(exc: BaseException, problem: BaseException | None, error: ToolError) -> str | None:
     """What the log is told. A validator's text quotes data, whole or in parts, so of that the places are enough."""
     if error.fields:
         return None
@@ -418,7 +421,7 @@ def _debug(exc: BaseException, error: ToolError) -> str | None:
     if error.debug is not None and error.debug != summary:
         # What a row of the author's table has to say.
         return text(error.debug)
-    if (problem := _validation_error(exc)) is None:
+    if problem is None:
         return summary
     places = sorted({".".join(map(str, loc_of(each))) for each in errors_of(problem)})
     return f"{type(problem).__name__} at {', '.join(places[:20])}"

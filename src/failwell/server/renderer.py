@@ -117,8 +117,8 @@ class Renderer:
                 words = whole.message
         else:
             words = in_words(whole)
-            is_enough = as_written and (self._as_written or not any(getattr(whole, each) for each in _NEEDED))
-            if is_terse and not (is_enough and whole.effect in (None, Effect.NONE)):
+            is_whole = not is_terse or (as_written and whole.effect in (None, Effect.NONE))
+            if is_terse and not (is_whole and (self._as_written or not any(getattr(whole, each) for each in _NEEDED))):
                 # The message is all that a model reads. It may be too long now, and has nothing else to hide.
                 whole = guard.cut(whole.replace(message=words))
                 words = whole.message
