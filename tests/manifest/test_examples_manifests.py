@@ -11,8 +11,7 @@ import pytest
 
 import commands
 from failwell import examples
-from failwell.manifest.audit import problems
-from failwell.manifest.entries import load
+from failwell.manifest.entries import load, problems
 
 SOCIAL = Path(examples.__file__).parent / "social"
 

@@ -21,8 +21,7 @@ import failwell as fw
 import failwell.manifest
 import failwell.server
 from failwell.cli import main
-from failwell.manifest.audit import problems
-from failwell.manifest.entries import load
+from failwell.manifest.entries import load, problems
 from failwell.manifest.source import codes_in
 from failwell.server import Envelope, Group, limit, rate
 from failwell.server.declared_failures import RAISES_KEY
@@ -497,12 +496,12 @@ def test_flags_profiles_and_codes_hold_together(changes: dict[str, Any], problem
     ("text", "why"),
     [
         ("", "not JSON"),
-        ("[]", "no list of tools"),
-        ('{"version": "1.0"}', "no list of tools"),
-        ('{"version": "2.0", "tools": []}', "version is '2.0'"),
-        ('{"tools": []}', "version is None"),
-        ('{"version": "1.0", "tools": [3]}', "tool 0 has no name"),
-        ('{"version": "1.0", "tools": [{"name": "a"}]}', "a has no category"),
+        ("[]", "not an object"),
+        ('{"version": "1.0"}', "^tools: Required"),
+        ('{"version": "2.0", "tools": []}', "^version: "),
+        ('{"tools": []}', "^version: Required"),
+        ('{"version": "1.0", "tools": [3]}', r"^tools\.0: "),
+        ('{"version": "1.0", "tools": [{"name": "a"}]}', r"^tools\.0\.category: Required"),
     ],
     ids=str,
 )

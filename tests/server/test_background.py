@@ -74,7 +74,7 @@ def test_a_success_in_the_background_is_left_alone() -> None:
 def test_what_a_worker_keeps_can_be_read_in_another_process() -> None:
     kept = TaskFailure("It failed.", {"isError": True})
     again = pickle.loads(pickle.dumps(kept))
-    assert (str(again), again.result) == ("It failed.", {"isError": True})
+    assert (str(again), again.args) == ("It failed.", ("It failed.", {"isError": True}))
 
 
 def test_what_is_said_of_tasks_is_what_was_done() -> None:

@@ -1,23 +1,97 @@
-"""From a server's tools to its manifest: what is declared, what the source says, and what was seen."""
+"""From a server to its manifest: what its tools declare, what their source says, and what was seen."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from failwell.formats import GATES
-from failwell.model import COMMON_CODES, upper_snake
+from failwell.model import COMMON_CODES, Declared, upper_snake
 from failwell.observe import CallEvent
-from failwell.server import gate_of
+from failwell.readers import DEFAULT, Table
+from failwell.server import (
+    ROUTING,
+    declared_of,
+    functions_of,
+    gate_of,
+    group_of,
+    installed_on,
+    read_declared,
+    rule_codes,
+)
 
-from .audit import NEEDED, is_social, needs
-from .entries import HINTS, Manifest, ToolEntry, digest
-from .origins import ListedTool, ServerTools
+from .entries import HINTS, NEEDED, Manifest, ToolEntry, digest, is_social, needs
 from .source import codes_in
 
 Seen = Mapping[str, Iterable[str]]
+_MOST_PAGES: Final = 100
+
+
+class ListedTool(NamedTuple):
+    """A tool as a server lists it, and what is known of what stands behind it."""
+
+    tool: Any
+    said: Declared
+    functions: tuple[Callable[..., Any], ...] = ()
+    ruled: tuple[str, ...] = ()
+    """The codes of the rules it stands under, and of a group's routing."""
+
+
+class ServerTools(NamedTuple):
+    """A server's tools, and how its failures leave it."""
+
+    tools: tuple[ListedTool, ...]
+    table: Table = DEFAULT
+    format: str | None = None
+    profile: str | None = None
+    """The profile of contract 003 that its envelope has."""
+    common: tuple[str, ...] = ()
+    """The codes that any of them may answer."""
+
+
+async def of_server(server: Any) -> ServerTools:
+    """The tools of a server object, with their functions."""
+    listed = await of_url(getattr(server, "_mcp_server", server))
+    manager, found = getattr(server, "_tool_manager", None), []
+    for tool, said, *_ in listed.tools:
+        if manager is not None:
+            kept = manager.get_tool(tool.name)
+        else:
+            kept = await server.get_tool(tool.name) if hasattr(server, "_mcp_server") else None
+        function = getattr(kept, "fn", None)
+        functions = functions_of(function)
+        codes = {*rule_codes(functions), *(ROUTING if group_of(function) is not None else ())}
+        said = declared_of(function) if function is not None else said
+        found.append(ListedTool(tool, said, functions, tuple(sorted(codes))))
+    boundary = installed_on(server)
+    if boundary is None:
+        return ServerTools(tuple(found))
+    options = boundary.options
+    profile = getattr(options.format, "profile", None)
+    return ServerTools(tuple(found), options.table, options.form, profile, boundary.renderer.common_codes())
+
+
+async def of_command(command: Sequence[str]) -> ServerTools:
+    """The tools of a server that a command starts on stdio."""
+    return await of_url(stdio_client(StdioServerParameters(command=command[0], args=list(command[1:]))))
+
+
+async def of_url(target: Any) -> ServerTools:
+    """The tools of a server over HTTP, or of whatever else the SDK's client takes."""
+    tools, cursor = [], None
+    async with Client(target) as client:
+        for _ in range(_MOST_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            tools += [ListedTool(tool, read_declared(tool)) for tool in page.tools]
+            if not (cursor := page.next_cursor):
+                break
+    return ServerTools(tuple(tools))
 
 
 def build(sources: ServerTools | list[ServerTools], seen: Seen | None = None) -> Manifest:

@@ -1,4 +1,5 @@
-"""The manifest: one entry per tool, sorted and deterministic, as contract 003 describes it and a little beyond."""
+"""The manifest: one entry per tool, sorted and deterministic, as contract 003 describes it and a little beyond; what is
+wrong with one, what differs between two, and a table for documentation."""
 
 from __future__ import annotations
 
@@ -6,12 +7,24 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
+
+from failwell.model import find, snake
+from failwell.readers import from_schema
 
 VERSION: Final = "1.0"
 _FLAG: Final = "requires_"
 # The hints of the protocol, in the order in which they are written.
 HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+# What a dependency can do to a call: a tool that needs it says that it can fail so. Contract 003's flags.
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "db": ("db_error",),
+    "llm": ("llm_error", "llm_not_configured"),
+    "x_client": ("x_not_configured",),
+}
+# The dependency that a code of contract 003 speaks of, by how it begins.
+_SPEAKS_OF: Final = {"db_": "db", "llm_": "llm", "x_": "x_client"}
 
 
 class NoManifest(ValueError):
@@ -35,16 +48,20 @@ class ToolEntry:
 
     def to_dict(self, flags: Iterable[str]) -> dict[str, Any]:
         """The entry with every flag of the manifest, since contract 003 wants to see those that are false, too."""
-        wire: dict[str, Any] = {"name": self.name, "category": self.category, "mutation": self.mutation}
-        wire |= {f"{_FLAG}{flag}": flag in self.requires for flag in flags}
-        wire |= {"profiles": list(self.profiles), "possible_error_codes": list(self.possible_error_codes)}
-        if self.input_schema is not None:
-            wire["input_schema"] = self.input_schema
-        if self.annotations:
-            wire["annotations"] = dict(self.annotations)
-        if self.formats:
-            wire["formats"] = list(self.formats)
-        return wire
+        optional = {
+            "input_schema": self.input_schema,
+            "annotations": dict(self.annotations),
+            "formats": list(self.formats),
+        }
+        return {
+            "name": self.name,
+            "category": self.category,
+            "mutation": self.mutation,
+            **{f"{_FLAG}{flag}": flag in self.requires for flag in flags},
+            "profiles": list(self.profiles),
+            "possible_error_codes": list(self.possible_error_codes),
+            **{name: value for name, value in optional.items() if value},
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,49 +103,31 @@ def load(text: str) -> Manifest:
         data = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise NoManifest(f"it is not JSON: {problem}") from None
-    tools = data.get("tools") if isinstance(data, dict) else None
-    if not isinstance(tools, list):
-        raise NoManifest("it has no list of tools")
-    if not str(data.get("version", "")).startswith("1."):
-        raise NoManifest(f"its version is {data.get('version')!r}, and this reads 1.x")
-    entries = tuple(_entry(tool, index) for index, tool in enumerate(tools))
+    if not isinstance(data, dict):
+        raise NoManifest("it is not an object")
+    schema = json.loads((Path(__file__).parent / "manifest.schema.json").read_text(encoding="utf-8"))
+    if (wrong := from_schema(schema, data, tool="manifest")) is not None:
+        raise NoManifest("; ".join(f"{each.name}: {each.message}" for each in wrong.fields) or wrong.message)
+    entries = tuple(
+        ToolEntry(
+            name=tool["name"],
+            category=tool["category"],
+            mutation=tool["mutation"],
+            requires=frozenset(key.removeprefix(_FLAG) for key in tool if key.startswith(_FLAG) and tool[key]),
+            profiles=tuple(tool["profiles"]),
+            possible_error_codes=tuple(tool["possible_error_codes"]),
+            input_schema=tool.get("input_schema"),
+            annotations=tool.get("annotations", {}),
+            formats=tuple(tool.get("formats", ())),
+        )
+        for tool in data["tools"]
+    )
     names = [entry.name for entry in entries]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise NoManifest(f"it lists {', '.join(twice)} twice")
-    seen = dict.fromkeys(key.removeprefix(_FLAG) for tool in tools for key in tool if key.startswith(_FLAG))
-    common, named = _texts(data.get("common_error_codes", []), "it"), data.get("profile")
-    named = None if named is None else str(named)
-    return Manifest(tools=entries, flags=tuple(seen), common_error_codes=common, named=named)
-
-
-def _entry(data: Any, index: int) -> ToolEntry:
-    if not isinstance(data, dict) or not isinstance(data.get("name"), str):
-        raise NoManifest(f"tool {index} has no name")
-    name = data["name"]
-    for key, kind in (("category", str), ("mutation", bool), ("profiles", list), ("possible_error_codes", list)):
-        if not isinstance(data.get(key), kind):
-            raise NoManifest(f"{name} has no {key}")
-    flags = {key: value for key, value in data.items() if key.startswith(_FLAG)}
-    if any(not isinstance(value, bool) for value in flags.values()):
-        raise NoManifest(f"{name} has a {_FLAG} flag that is neither true nor false")
-    annotations = data.get("annotations", {})
-    return ToolEntry(
-        name=name,
-        category=data["category"],
-        mutation=data["mutation"],
-        requires=frozenset(key.removeprefix(_FLAG) for key, value in flags.items() if value),
-        profiles=_texts(data["profiles"], name),
-        possible_error_codes=_texts(data["possible_error_codes"], name),
-        input_schema=data.get("input_schema"),
-        annotations=annotations if isinstance(annotations, dict) else {},
-        formats=_texts(data.get("formats", []), name),
-    )
-
-
-def _texts(values: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(values, list) or any(not isinstance(value, str) for value in values):
-        raise NoManifest(f"{name} has a list that is not one of texts")
-    return tuple(values)
+    flags = dict.fromkeys(key.removeprefix(_FLAG) for tool in data["tools"] for key in tool if key.startswith(_FLAG))
+    common = tuple(data.get("common_error_codes", ()))
+    return Manifest(tools=entries, flags=tuple(flags), common_error_codes=common, named=data.get("profile"))
 
 
 def digest(schema: object) -> str | None:
@@ -137,3 +136,90 @@ def digest(schema: object) -> str | None:
         return None
     text = json.dumps(schema, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def is_social(tools: Iterable[ToolEntry]) -> bool:
+    """Whether the codes are those of contract 003: a closed set, whose flags say what must be in it."""
+    known = (find(code, exact=True) for tool in tools for code in tool.possible_error_codes)
+    return any(code is not None and code.catalog == "social" for code in known)
+
+
+def needs(codes: Iterable[str]) -> frozenset[str]:
+    """The dependencies without which a tool could not fail with these codes of contract 003."""
+    known = [info.name for code in codes if (info := find(snake(code), exact=True)) and info.catalog == "social"]
+    return frozenset(flag for prefix, flag in _SPEAKS_OF.items() if any(name.startswith(prefix) for name in known))
+
+
+def problems(manifest: Manifest) -> list[str]:
+    """The rules of contract 003 that tie flags, profiles and codes together, where they are broken."""
+    social, found = is_social(manifest.tools), list[str]()
+    for tool in manifest.tools:
+        codes = {code: snake(code) for code in tool.possible_error_codes}
+        wrong = {
+            "is a mutation, but has readOnlyHint": tool.mutation and tool.annotations.get("readOnlyHint"),
+            "is no mutation, but has destructiveHint": not tool.mutation and tool.annotations.get("destructiveHint"),
+        }
+        if social:
+            for flag in sorted(tool.requires & NEEDED.keys()):
+                wrong |= {
+                    f"requires_{flag} without the code {need}": need not in codes.values() for need in NEEDED[flag]
+                }
+            bound = [code for code, name in codes.items() if name.startswith("policy_")]
+            unknown = [code for code in codes if find(code) is None]
+            unbound = bool(bound and tool.profiles) and "workflow" not in tool.profiles
+            idle = tool.mutation and not tool.requires & {"x_client", "db"}
+            wrong |= {
+                f"{', '.join(bound)} can be sent only in the workflow profile": unbound,
+                f"{', '.join(unknown)} in no catalogue": bool(unknown),
+                "is in no profile": not tool.profiles,
+                "is a mutation, but needs nothing that could be changed (requires_x_client, requires_db)": idle,
+            }
+        found += [f"{tool.name}: {what}" for what, holds in wrong.items() if holds]
+    names = [tool.name for tool in manifest.tools]
+    return found if names == sorted(names) else [*found, "The tools are not sorted by name."]
+
+
+def differences(old: Manifest, new: Manifest) -> list[str]:
+    """What changed from one manifest to the other, a line each."""
+    before, after = ({tool.name: tool for tool in manifest.tools} for manifest in (old, new))
+    lines = [f"- {name}: the tool is gone" for name in before if name not in after]
+    lines += [f"+ {name}: a new tool" for name in after if name not in before]
+    flags = sorted({*old.flags, *new.flags})
+    for name in sorted(before.keys() & after.keys()):
+        one, other = before[name].to_dict(flags), after[name].to_dict(flags)
+        for key in dict.fromkeys((*one, *other)):
+            if one.get(key) != other.get(key):
+                lines.append(f"~ {name}: {key} {_change(one.get(key), other.get(key))}")
+    if old.common_error_codes != new.common_error_codes:
+        lines.append(f"~ common_error_codes {_change(list(old.common_error_codes), list(new.common_error_codes))}")
+    return lines
+
+
+def _change(before: object, after: object) -> str:
+    if isinstance(before, list) and isinstance(after, list):
+        changes = [*(f"-{each}" for each in before if each not in after)]
+        changes += [f"+{each}" for each in after if each not in before]
+        return " ".join(changes) or "are in another order"
+    was, now = (
+        "absent" if each is None else str(each).lower() if isinstance(each, bool) else each for each in (before, after)
+    )
+    return f"was {was}, is {now}"
+
+
+def markdown(manifest: Manifest) -> str:
+    """A table for documentation."""
+    head = ["tool", "category", "changes things", "needs", "profiles", "may fail with"]
+    lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+    for tool in manifest.tools:
+        cells = [
+            f"`{tool.name}`",
+            tool.category,
+            "yes" if tool.mutation else "no",
+            ", ".join(sorted(tool.requires)) or "nothing",
+            ", ".join(tool.profiles) or "all",
+            ", ".join(f"`{code}`" for code in tool.possible_error_codes) or "nothing of its own",
+        ]
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    if manifest.common_error_codes:
+        lines += ["", f"Any tool may also answer {', '.join(f'`{code}`' for code in manifest.common_error_codes)}."]
+    return "\n".join(lines) + "\n"

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import is_
 from time import perf_counter
-from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from failwell.formats import FORMATS, GATES, META_KEY, Outcome, keys
@@ -21,7 +20,6 @@ from failwell.model import (
     Traits,
     declared,
     frames,
-    is_frameworks_module,
     is_same_tool,
     marks,
     marks_effects,
@@ -380,25 +378,6 @@ def reraise_control_flow(exc: BaseException) -> BaseException:
     if is_stop_request(exc):
         raise exc
     return exc
-
-
-def runs_another(exc: BaseException, code: CodeType | None) -> bool:
-    """Whether an exception came out of a tool that a framework ran for the function with this code, an author's own:
-    what it says is said of that tool."""
-    is_inside = has_run = False
-    for trace in frames(exc):
-        frame = trace.tb_frame
-        place = str(frame.f_globals.get("__name__"))
-        # The frameworks' parts with this name run tools.
-        if is_inside and ".tools" in place and place.startswith(("mcp.", "fastmcp.")):
-            if place.endswith(".tool_transform"):
-                # One that was made of another is that one, with other arguments.
-                return False
-            has_run = True
-        elif frame.f_code is code and not is_frameworks_module(place):
-            # Anew each time: an exception that is raised again and again carries along the ways that it went before.
-            is_inside, has_run = True, False
-    return has_run
 
 
 def is_teardown_failure(exc: BaseException) -> bool:

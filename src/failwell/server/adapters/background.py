@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from types import SimpleNamespace
 from typing import Any, Final
@@ -28,8 +28,6 @@ Answer = Callable[[CallToolResult], Any]
 
 # On a function: that its failures are read.
 _READS: Final = "__failwell_background__"
-# Nobody in particular asks: whoever started the task is not known to the worker.
-_NOBODY: Final = SimpleNamespace(client_params=None, client_capabilities=None)
 
 
 def in_background(
@@ -40,70 +38,44 @@ def in_background(
     function, name = component.fn, name or str(component.name)
     if hasattr(function, _READS):
         return None
-    made = (_tool if hasattr(component, "output_schema") else _read)(boundary, component, name, answer, era)
-    # Whoever injects dependencies looks for the parameters here.
-    made.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    setattr(made, _READS, True)
-    return made
+    tool = ToolInfo.of_tool(name, component) if hasattr(component, "output_schema") else None
+    signature = inspect.signature(function)
+    # Nobody in particular asks: whoever started the task is not known to the worker.
+    nobody = SimpleNamespace(client_params=None, client_capabilities=None)
+    request = SimpleNamespace(protocol_version=era, params={}, session=nobody, request_id=None, may_go_on=False)
 
-
-def _tool(boundary: Boundary, tool: Any, name: str, answer: Answer, era: str) -> Function:
-    function, facts = tool.fn, ToolInfo.of_tool(name, tool)
-    # What the worker adds for it to depend on.
-    added = inspect.signature(function).parameters.keys() - properties_of(facts.schema).keys()
-
-    @functools.wraps(function)
     async def run(*given: Any, **options: Any) -> Any:
         token = marks.set(made := Marks())
         try:
-            return unwrapped(await _result(function, given, options))
+            value = function(*given, **options)
+            value = await value if inspect.isawaitable(value) else value
+            return value if tool is None else unwrapped(value)
         except BaseException as exc:
             raised = reraise_control_flow(exc)
         finally:
             made.is_over = True
             marks.reset(token)
-        sent = {name: value for name, value in options.items() if name not in added}
-        call = ServedCall(facts.name, to_jsonable_python(sent, fallback=repr), _request(era))
+        if tool is None:
+            failed = boundary.request_error(raised, name, {}, request).error
+            words = [{"type": "text", "text": failed.message}]
+            return answer(CallToolResult.model_validate({"content": words, "isError": True, "_meta": failed.data}))
+        # Beside what the worker adds for it to depend on.
+        added = signature.parameters.keys() - properties_of(tool.schema).keys()
+        own = {each: value for each, value in options.items() if each not in added}
+        call = ServedCall(name, to_jsonable_python(own, fallback=repr), request)
         call.in_span = False
-        raised = _refused(raised, facts, call.arguments)
-        return answer(await boundary.answer_around(call, raised, facts, made))
+        *_, last = (None, *frames(raised))
+        if isinstance(raised, TypeError) and last and last.tb_frame.f_code is run.__code__ and tool.schema is not None:
+            # The function could not even be called with these arguments.
+            found = from_schema(applied_schema(tool.schema, "reject"), call.arguments, tool=name)
+            raised = raised if found is None else found.replace(effect="none")
+        return answer(await boundary.answer_around(call, raised, tool, made))
 
+    functools.update_wrapper(run, function)
+    # Whoever injects dependencies looks for the parameters here.
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    setattr(run, _READS, True)
     return run
-
-
-def _read(boundary: Boundary, component: Any, name: str, answer: Answer, era: str) -> Function:
-    function = component.fn
-
-    @functools.wraps(function)
-    async def read(*given: Any, **options: Any) -> Any:
-        try:
-            return await _result(function, given, options)
-        except BaseException as exc:
-            raised = reraise_control_flow(exc)
-        failed = boundary.request_error(raised, name, {}, _request(era)).error
-        told = {"content": [{"type": "text", "text": failed.message}], "isError": True, "_meta": failed.data}
-        return answer(CallToolResult.model_validate(told))
-
-    return read
-
-
-async def _result(function: Callable[..., Any], given: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    value = function(*given, **options)
-    return await value if inspect.isawaitable(value) else value
-
-
-def _request(era: str) -> Any:
-    return SimpleNamespace(protocol_version=era, params={}, session=_NOBODY, request_id=None, may_go_on=False)
-
-
-def _refused(raised: BaseException, tool: ToolInfo, arguments: Mapping[str, Any]) -> BaseException:
-    """What was raised; what is wrong with the arguments, where the function could not even be called with them."""
-    *_, last = (None, *frames(raised))
-    is_called = last is None or last.tb_frame.f_code is not _result.__code__
-    if is_called or not isinstance(raised, TypeError) or tool.schema is None:
-        return raised
-    found = from_schema(applied_schema(tool.schema, "reject"), arguments, tool=tool.name)
-    return raised if found is None else found.replace(effect="none")
 
 
 def guard_tasks(server: Any, boundary: Boundary, answer: Answer, era: str) -> None:
@@ -124,24 +96,16 @@ def guard_tasks(server: Any, boundary: Boundary, answer: Answer, era: str) -> No
 
 class TaskFailure(Exception):
     """A failure as the worker of FastMCP 2 and 3 keeps it, which takes only exceptions for one. It is written down by
-    pickle, so it has nothing but its arguments."""
-
-    def __init__(self, words: str, result: dict[str, Any]) -> None:
-        super().__init__(words, result)
-
-    @property
-    def result(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.args[1]
-        return found
+    pickle, so it has nothing but its arguments: words, and the result."""
 
     def __str__(self) -> str:
         # FastMCP makes a text of it, and nothing else: who answers is to have the rest.
-        if (heard := _heard.get()) is not None:
-            heard.append(self)
+        if (asked := _asked.get()) is not None:
+            asked.append(self)
         return str(self.args[0])
 
 
-_heard: ContextVar[list[TaskFailure] | None] = ContextVar("failwell_heard", default=None)
+_asked: ContextVar[list[TaskFailure] | None] = ContextVar("failwell_asked", default=None)
 
 
 def as_failure(result: CallToolResult) -> Any:
@@ -153,15 +117,15 @@ def whole_results(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], A
     """The handler of `tasks/result` of FastMCP 2 and 3, with the whole of a failure in place of its words."""
 
     async def answered(request: Any) -> Any:
-        heard: list[TaskFailure] = []
-        token = _heard.set(heard)
+        failures: list[TaskFailure] = []
+        token = _asked.set(failures)
         try:
             answer = await handler(request)
         finally:
-            _heard.reset(token)
-        if not heard or not isinstance(answer.root, CallToolResult):
+            _asked.reset(token)
+        if not failures or not isinstance(answer.root, CallToolResult):
             return answer
-        kept = heard[-1].result
+        kept = failures[-1].args[1]
         meta = {**(answer.root.meta or {}), **kept.get("_meta", {})}
         return type(answer)(CallToolResult.model_validate({**kept, "_meta": meta}))
 

@@ -15,7 +15,6 @@ from typing import Any, Final
 from fastmcp import FastMCP
 from fastmcp.exceptions import DisabledError, FastMCPError, NotFoundError
 from fastmcp.exceptions import ToolError as FastMCPToolError
-from fastmcp.exceptions import ValidationError as RejectedArguments
 from fastmcp.server.dependencies import fastmcp_request_ctx
 from fastmcp.server.middleware import Middleware
 from fastmcp.server.transforms import Transform
@@ -63,10 +62,10 @@ from .wrong_messages import check_posts, path_of_fastmcp
 def install(server: FastMCP[Any], boundary: Boundary) -> None:
     boundary.reader.masks = server._mask_error_details
     boundary.reader.shows_text = True
-    behind(server, boundary)
+    guard_components(server, boundary)
 
     async def listed() -> list[ToolInfo]:
-        return [_facts(tool, None) for tool in await server.list_tools(run_middleware=False)]
+        return [ToolInfo.of_tool(tool.name, tool) for tool in await server.list_tools(run_middleware=False)]
 
     boundary.list_tools = listed
     server.middleware.insert(0, _AnswersMiddleware(server, boundary))
@@ -75,10 +74,10 @@ def install(server: FastMCP[Any], boundary: Boundary) -> None:
     guard_tasks(server, boundary, ToolResult.from_mcp_result, MODERN_ERA)
 
 
-def behind(server: FastMCP[Any], boundary: Boundary) -> None:
+def guard_components(server: FastMCP[Any], boundary: Boundary) -> None:
     """Put a server's components behind the boundary; a mounted server has its own."""
-    if not any(isinstance(each, _Behind) for each in server.transforms):
-        server.add_transform(_Behind(boundary, server._mask_error_details))
+    if not any(isinstance(each, _Guard) for each in server.transforms):
+        server.add_transform(_Guard(boundary, server._mask_error_details))
 
 
 class CarriedProtocolError(FastMCPError):
@@ -120,7 +119,7 @@ def _carried(exc: CarriedFailure) -> ToolError:
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
 
-class _Behind(Transform):
+class _Guard(Transform):
     """Gives out components that read their own failures."""
 
     def __init__(self, boundary: Boundary, masks: bool) -> None:
@@ -152,7 +151,7 @@ class _Behind(Transform):
             return component
         mounted = getattr(innermost(component), "_server", None)
         if isinstance(mounted, FastMCP):
-            behind(mounted, self.boundary)
+            guard_components(mounted, self.boundary)
         return twin_of(component, make(type(component)), self)
 
 
@@ -162,47 +161,27 @@ def _guarded_tool(kind: type) -> type:
         async def _run(self, arguments: dict[str, Any]) -> Any:
             if _is_from_python():
                 return await super()._run(arguments)
-            mine: _Behind = self.__dict__["_failwell"]
-            boundary = mine.boundary
-            failed: BaseException
-            rejected = False
+            mine: _Guard = self.__dict__["_failwell"]
             if (inner := self.__dict__["_failwell_inner"]) is not None:
                 add_alias(self.name, inner)
             try:
                 result = await super()._run(arguments)
-                if (
-                    boundary.options.validate
-                    and self.output_schema is not None
-                    and _breaks(result, mine, self.output_schema)
-                ):
-                    raise BrokenResult(_returned(result))
-                if getattr(result, "is_error", False) is True:
-                    record_returned_error(self.name, _opened(result))
-                else:
+                is_error = getattr(result, "is_error", False) is True
+                if is_error:
+                    record_returned_error(self.name, _to_sdk(result))
+                elif mine.boundary.options.validate and self.output_schema is not None:
+                    is_promised = isinstance(result, ToolResult) and not isinstance(result, InputRequiredToolResult)
+                    held = result.structured_content if is_promised else None
+                    if is_promised and not mine.checkers(self.output_schema).fits(held):
+                        # What is no object was put into one.
+                        held = held["result"] if isinstance(held, dict) and held.keys() == {"result"} else held
+                        raise BrokenResult(text_of(_to_sdk(result)) if held is None else held)
+                if not is_error:
                     mark_finished(self.name)
                 return result
             except BaseException as exc:
-                try:
-                    failed = reraise_control_flow(exc)
-                except BaseException:
-                    record_failed_run(self.name)
-                    raise
-                torn, rejected = is_teardown_failure(exc), _is_refused(exc)
-                if isinstance(failed, RejectedArguments) and not rejected:
-                    failed = failed.__cause__ or failed
-            if torn and boundary.reader.effects.nature(_facts(self, arguments)) is not Nature.READ:
-                mark_teardown_failed(self.name)
-            if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
-                failed = failed.__cause__
-            if isinstance(failed, CarriedFailure):
-                if not _stands_for(self):
-                    failed = _passed_on(boundary, failed, _facts(self, arguments), arguments)
-            elif not isinstance(failed, CarriedProtocolError):
-                # FastMCP itself may have put something around it.
-                failed = failed if rejected else cause_of(failed)
-                failed = _carrier(mine, failed, _facts(self, arguments), arguments, rejected)
-            record_failed_run(self.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
-            raise failed
+                failure = _read_failure(self, mine, arguments, exc)
+            raise failure
 
         def convert_result(self, raw_value: Any) -> Any:
             if _is_from_python():
@@ -212,68 +191,61 @@ def _guarded_tool(kind: type) -> type:
     return named_like(GuardedTool, kind)
 
 
+def _read_failure(tool: Any, mine: _Guard, arguments: dict[str, Any], exc: BaseException) -> BaseException:
+    """What goes on from inside a tool's run: nothing of the exception but what it means."""
+    boundary, info = mine.boundary, ToolInfo.of_tool(tool.name, tool, arguments)
+    try:
+        failed = reraise_control_flow(exc)
+    except BaseException:
+        record_failed_run(tool.name)
+        raise
+    links = trail(failed)
+    is_torn = is_teardown_failure(exc)
+    rejected = not is_torn and is_refusal(links)
+    if is_torn and boundary.reader.effects.nature(info) is not Nature.READ:
+        mark_teardown_failed(tool.name)
+    if isinstance(failed, GroupRefusal) and failed.__cause__ is not None:
+        failed = failed.__cause__
+        links = trail(failed)
+    if isinstance(failed, CarriedFailure):
+        failed = failed if _stands_for(tool) else _wrap_inner(boundary, failed, info, arguments)
+    elif not isinstance(failed, CarriedProtocolError):
+        # FastMCP itself may have put something around it.
+        failed = failed if rejected else links[-1][0]
+        nested = not rejected and is_nested(links[-1:], code_of(info.function))
+        about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
+        request = fastmcp_request_ctx.get()
+        # The newest version of the protocol where nobody is spoken to.
+        era = (request.protocol_version if request is not None else None) or MODERN_ERA
+        try:
+            read = boundary.read(failed, info, arguments, era=era, **about)
+        except MCPError as protocol:
+            record_failed_run(tool.name)
+            return CarriedProtocolError(protocol)
+        if current.get() is None:
+            # Nobody answers what somebody made of the client's call, so nobody else writes it down.
+            boundary.redact_and_log(read)
+        else:
+            # FastMCP's span ends before the answer is made.
+            error = read.outcome if isinstance(read.outcome, ToolError) else None
+            mark_span(error, tool=info.name, action=info.action, asked=error is None)
+        failed = next((made for alike, made in _ALIKE if isinstance(failed, alike)), CarriedFailure)(read)
+    record_failed_run(tool.name, failed.failed.outcome if isinstance(failed, CarriedFailure) else None)
+    return failed
+
+
 def _is_from_python() -> bool:
     """Whether a component is used without any request: there FastMCP's own exceptions are the contract."""
     return current.get() is None and fastmcp_request_ctx.get() is None
 
 
-def _is_refused(exc: BaseException) -> bool:
-    """Whether FastMCP has refused the arguments of a call, before the tool began."""
-    return not is_teardown_failure(exc) and is_refusal(trail(exc))
-
-
-def _returned(result: ToolResult) -> object:
-    """What a tool has returned, as data, or else as text."""
-    held = result.structured_content
-    # What is no object is put into one.
-    held = held["result"] if isinstance(held, dict) and held.keys() == {"result"} else held
-    return text_of(_opened(result)) if held is None else held
-
-
-def _is_group(tool: Any) -> bool:
-    """Whether the tool looks at its arguments itself, once it knows the action."""
-    return group_of(getattr(tool, "fn", None)) is not None
-
-
 def _stands_for(tool: Any) -> bool:
     """Whether the failure of another tool is its own: of the same on the server that it is mounted from, or of the
     action that a group has chosen."""
-    return isinstance(getattr(tool, "_server", None), FastMCP) or _is_group(tool)
+    return isinstance(getattr(tool, "_server", None), FastMCP) or group_of(getattr(tool, "fn", None)) is not None
 
 
-def _facts(tool: Any, arguments: Any) -> ToolInfo:
-    return ToolInfo.of_tool(tool.name, tool, arguments)
-
-
-def _breaks(result: Any, mine: _Behind, schema: Any) -> bool:
-    if not isinstance(result, ToolResult) or isinstance(result, InputRequiredToolResult) or result.is_error:
-        return False
-    return not mine.checkers(schema).fits(result.structured_content)
-
-
-def _carrier(
-    mine: _Behind, failed: BaseException, tool: ToolInfo, arguments: dict[str, Any], rejected: bool
-) -> BaseException:
-    """What goes on from inside a tool's run: nothing of the exception but what it means."""
-    boundary = mine.boundary
-    nested = not rejected and is_nested(trail(failed)[-1:], code_of(tool.function))
-    about = {"rejected": rejected, "nested": nested, "masked": mine.masks}
-    try:
-        read = boundary.read(failed, tool, arguments, era=_era(), **about)
-    except MCPError as protocol:
-        return CarriedProtocolError(protocol)
-    if current.get() is None:
-        # Nobody answers what somebody made of the client's call, so nobody else writes it down.
-        boundary.redact_and_log(read)
-    else:
-        # FastMCP's span ends before the answer is made.
-        error = read.outcome if isinstance(read.outcome, ToolError) else None
-        mark_span(error, tool=tool.name, action=tool.action, asked=error is None)
-    kind = next((made for alike, made in _ALIKE if isinstance(failed, alike)), CarriedFailure)
-    return kind(read)
-
-
-def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, arguments: Any) -> CarriedFailure:
+def _wrap_inner(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, arguments: Any) -> CarriedFailure:
     """The failure of another tool, which this one called, and which says nothing about what this one did before."""
     outcome = failure.failed.redacted()
     if not isinstance(outcome, ToolError):
@@ -284,12 +256,6 @@ def _passed_on(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, argu
     changes = boundary.reader.effects.of(outcome, tool, source=Source.ESCAPED, exc=failure, nested=True)
     outcome = outcome.replace(**changes, tool=tool.name, action=tool.action)
     return type(failure)(boundary.reader.failed(outcome, tool, failure.failed.raised, arguments))
-
-
-def _era() -> str:
-    """The version of the protocol that is being spoken; the newest where nobody is spoken to."""
-    request = fastmcp_request_ctx.get()
-    return (request.protocol_version if request is not None else None) or MODERN_ERA
 
 
 @cache
@@ -312,7 +278,7 @@ def _guarded_component(entry: str, kind: type) -> type:
     return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: guarded})), kind)
 
 
-def _opened(result: Any) -> Any:
+def _to_sdk(result: Any) -> Any:
     """FastMCP's result as the SDK's; None for what is no result of a tool."""
     if isinstance(result, InputRequiredToolResult):
         return result.input_required
@@ -359,7 +325,7 @@ class _ComponentCall(FrameworkCall):
             # By another name a transformation gives it out, or else some middleware has called another one.
             if not has_run and (_stands_for(tool) or "_failwell" not in getattr(tool, "__dict__", {})):
                 return raised.failed
-            return _passed_on(boundary, raised, await self.facts(), call.arguments).failed
+            return _wrap_inner(boundary, raised, await self.facts(), call.arguments).failed
         if isinstance(raised, (NotFoundError, DisabledError)) and not has_run:
             names = [each.name for each in await self._answers.server.list_tools(run_middleware=False)]
             # Where the tool is there, somebody's middleware did not find something else.
@@ -372,10 +338,10 @@ class _ComponentCall(FrameworkCall):
     async def facts(self) -> ToolInfo:
         name = self._call.tool
         tool = await self._answers.server.get_tool(name)
-        return ToolInfo(name) if tool is None else _facts(tool, self._call.arguments)
+        return ToolInfo(name) if tool is None else ToolInfo.of_tool(name, tool, self._call.arguments)
 
     def to_sdk(self, result: Any) -> Any:
-        return _opened(result)
+        return _to_sdk(result)
 
     def from_sdk(self, result: Any) -> Any:
         if isinstance(result, InputRequiredResult):
