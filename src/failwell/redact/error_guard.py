@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final, TypeVar, cast
 
 from failwell.model import Json, NeedsInput, Path, SentArguments, ToolError, pattern
@@ -17,7 +18,18 @@ from failwell.model import Json, NeedsInput, Path, SentArguments, ToolError, pat
 from .arguments import Secrets, secret_paths
 from .fence import CLOSE, OPEN, fence, is_fenced, poses, quoted
 from .known import all_forms, without_values
-from .length import MAX_CHARS, MAX_TOKENS, changed_question, cut_mark, ends, full_length, question_within, within
+from .length import (
+    MAX_CHARS,
+    MAX_TOKENS,
+    changed_question,
+    cut_mark,
+    encode_json,
+    ends,
+    full_length,
+    is_cut,
+    question_within,
+    within,
+)
 from .looks import drawn
 from .redactor import MASK, Redactor, redactor
 from .secret_names import is_secret_name, masks_numbers
@@ -31,15 +43,15 @@ _SAYS_NOTHING: Final = frozenset(["", "true", "false", "yes", "no", "null", "non
 
 # No error needs more than this of one text, and of all its texts together; looking through more would only cost time.
 _LONGEST: Final = 64_000
-_SHORTEST: Final = 12_000
-_MARGIN: Final = 4_000
-_MOST: Final = 24_000
+_SHORTEST: Final = 2_000
+_MARGIN: Final = 1_000
+_MOST: Final = 12_000
 _EACH: Final = 50
 _ROUNDS: Final = 4
 _LONGEST_LABEL: Final = 200
 # Of what somebody else has made so much stays, and so much of it is looked through more closely.
-_MOST_MASKED: Final = 200_000
-_MOST_SEARCHED: Final = 40_000
+_MOST_MASKED: Final = 100_000
+_MOST_SEARCHED: Final = 16_000
 _PIECE: Final = 5_000
 
 
@@ -150,7 +162,7 @@ class Guard:
             if self._room[0] < 0:
                 return f"…({len(text)} characters cut)…" if text else ""
             self._room[0] -= min(len(text), longest) + _EACH
-        return self.redact(visible(self._ends(text, longest) if len(text) > longest + 2 * _MARGIN else text))
+        return self.redact(visible(self._ends(text, longest * 2 // 3) if len(text) > longest + 2 * _MARGIN else text))
 
     def label(self, text: str) -> str:
         """A name for a line of a log, a span or a metric: on one line, not long, without secrets and tricks."""
@@ -182,9 +194,12 @@ class Guard:
         return self.redact.is_idle(whole) and not (self.fences and poses(whole)) and not self._misnamed(error)
 
     def _cleaned(self, error: ToolError) -> ToolError:
+        if error.verify is not None and len(encode_json(error.verify.to_dict())) > self.max_chars:
+            # That the effect is not known followed from there being a call that tells.
+            error = error.replace(verify=None, effect=error.effect, details={**error.details, "cut": "verify"})
         given = error._given
         known = tuple(self._sent_secrets(error))
-        mine = replace(self.knowing(known) if known else self, _room=[max(_MOST, 4 * self.max_chars)])
+        mine = replace(self.knowing(known) if known else self, _room=[max(_MOST, self.max_chars * 3 // 2)])
         # What says how to go on is looked through first: the rest is what may be too much.
         order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
         changes = {name: mine._part(name, given[name]) for name in order}
@@ -214,8 +229,12 @@ class Guard:
     def _part(self, name: str, value: Any) -> Any:
         if name in ("fields", "patch"):
             return [self._field(part.to_dict()) for part in value]
-        if name in ("actions", "conflicts"):
+        if name == "conflicts":
             return [self._value(part.to_dict()) for part in value]
+        if name == "actions":
+            # Half an argument is a wrong one: what cannot be told whole is left out.
+            parts = [part.to_dict() for part in value]
+            return [self._value(part) for part in parts if len(encode_json(part)) <= self.max_chars]
         if name == "verify":
             return self._value(value.to_dict())
         if name == "sent":
@@ -239,7 +258,13 @@ class Guard:
     def _field(self, problem: dict[str, Json]) -> dict[str, Json]:
         """A problem with an argument, where the argument's own name says whether its value may be shown."""
         path = problem.get("path", [])
+        if len(problem.get("options", ())) > _KEPT_OPTIONS:
+            problem["options"] = problem["options"][:_KEPT_OPTIONS]
         cleaned: dict[str, Json] = self._value(problem)
+        if "options" in problem:
+            # Nor is half an option one.
+            told = zip(cleaned["options"], problem["options"], strict=False)
+            cleaned["options"] = [new for new, old in told if new == old or not is_cut(new)]
         cleaned["path"] = [self.text(part) if isinstance(part, str) else part for part in path]
         for name in ("sent", "value"):
             if name in problem and self.secret_paths:
@@ -392,6 +417,9 @@ _OPAQUE: Final = frozenset({"data", "blob"})
 # What only a schema has: what stands in one under the name of a secret describes it.
 _OF_SCHEMAS: Final = frozenset({"type", "$ref", "anyOf", "oneOf", "allOf", "enum"})
 _DEEPEST: Final = 100
+_MOST_ITEMS: Final = 1_000
+_KEPT_ITEMS: Final = 100
+_KEPT_OPTIONS: Final = 200
 # No secret that is known by its looks is a shorter word.
 _SHORT_NAME: Final = 16
 
@@ -402,8 +430,16 @@ def _walk(value: Json, name: str, redact: Redactor, clean: Callable[[str], str],
     if isinstance(value, str):
         secret = name and value.lower() not in _SAYS_NOTHING and redact.secret_name(name)
         return redact.mask if secret else clean(value)
-    if depth >= _DEEPEST and isinstance(value, (Mapping, list, tuple)):
-        return "…"
+    if isinstance(value, (Mapping, list, tuple)) and (depth >= _DEEPEST or len(value) > _MOST_ITEMS):
+        if depth >= _DEEPEST:
+            return "…"
+        # More than an error has room for: a few tell what the rest are like.
+        rest = f"{len(value) - _KEPT_ITEMS} more were cut"
+        value = (
+            {**dict(islice(value.items(), _KEPT_ITEMS)), "…": rest}
+            if isinstance(value, Mapping)
+            else [*value[:_KEPT_ITEMS], rest]
+        )
     if isinstance(value, Mapping):
         below = name if name and redact.secret_name(name) and _OF_SCHEMAS.isdisjoint(value) else ""
         place = value.get("loc")
@@ -448,8 +484,10 @@ def masked(value: Json, redact: Redactor | None = None) -> Json:
     room = [_MOST_MASKED, _MOST_SEARCHED]
 
     def clean(text: str) -> str:
-        text = ends(text, max(room[0] // 2, 0))
-        room[0] -= len(text)
+        if room[0] <= 0:
+            return cut_mark(len(text)) if text else ""
+        text = ends(text, room[0] // 2)
+        room[0] -= len(text) + _EACH
         # One that is known may stand on the border of two pieces.
         return "".join(map(cleaned_piece, _pieces(without_values(text, redact.values, redact.mask))))
 

@@ -13,7 +13,7 @@ from .fence import CLOSE, OPEN, is_fenced
 MAX_CHARS: Final = 8_000
 MAX_TOKENS: Final = 2_000
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _NAMES: Final = ("title", "tool", "action", "tier", "correlation_id", "policy_decision", "format")
 
 
@@ -79,6 +79,11 @@ def cut_mark(count: int) -> str:
     return f" …({count} characters cut)… "
 
 
+def is_cut(value: object) -> bool:
+    """Whether something was cut out of a text."""
+    return isinstance(value, str) and "characters cut)…" in value
+
+
 def left_out(gone: str) -> str:
     """The word for what is left out, with what had been left out of it before."""
     return cut_mark(full_length(gone))
@@ -140,9 +145,9 @@ def within(error: ToolError, max_chars: int = MAX_CHARS, max_tokens: int = MAX_T
 
 
 def _fits(error: ToolError, max_chars: int, max_tokens: int) -> bool:
-    text = _encode(error.to_dict())
+    text = encode_json(error.to_dict())
     if error.debug is not None:
-        text += _encode(error.debug)
+        text += encode_json(error.debug)
     return len(text) <= max_chars and estimate_tokens(text) <= max_tokens
 
 
@@ -163,10 +168,10 @@ def _cut(error: ToolError, plan: _Plan) -> ToolError:
     texts, items = plan.recovery or (0, 0)
     for name in ("actions", "next_steps", "patch", "fields"):
         parts = getattr(error, name)
-        kept = tuple(part for part in parts[:items] if name == "fields" or len(_encode(_plain(part))) <= texts + 80)
+        kept = tuple(part for part in parts[:items] if name == "fields" or len(encode_json(_plain(part))) <= texts + 80)
         _count(said, name, parts, kept)
         changes[name] = [_short_field(part.to_dict(), texts, items) for part in kept] if name == "fields" else kept
-    if error.verify is not None and len(_encode(error.verify.to_dict())) > max(texts, 60) + 80:
+    if error.verify is not None and len(encode_json(error.verify.to_dict())) > max(texts, 60) + 80:
         # That the effect is not known followed from there being a call that tells.
         changes |= {"verify": None, "effect": error.effect}
         said.append("verify")
@@ -217,7 +222,7 @@ def _short_field(problem: dict[str, Json], texts: int, items: int) -> dict[str, 
         short["expected"] = shorten(problem["expected"], texts)
     if "options" in problem:
         # Half an option is a wrong one.
-        short["options"] = [option for option in problem["options"][: items * 2] if len(_encode(option)) <= texts]
+        short["options"] = [option for option in problem["options"][: items * 2] if len(encode_json(option)) <= texts]
     return short
 
 
@@ -240,7 +245,7 @@ def question_within(question: NeedsInput, max_chars: int, max_tokens: int) -> Ne
     data = question.to_dict()
 
     def fits() -> bool:
-        text = _encode(data)
+        text = encode_json(data)
         return len(text) <= max_chars and estimate_tokens(text) <= max_tokens
 
     for items, texts in ((50, 1000), (20, 500), (10, 200), (5, 120), (2, 60), (0, 60), (0, 20), (0, 0)):
@@ -255,7 +260,7 @@ def question_within(question: NeedsInput, max_chars: int, max_tokens: int) -> Ne
             for name, values in list(question.suggestions.items())[:items]
         }
         data["options"] = [
-            option.to_dict() for option in question.options[:items] if len(_encode(option.to_dict())) <= texts + 80
+            option.to_dict() for option in question.options[:items] if len(encode_json(option.to_dict())) <= texts + 80
         ]
         data = {name: value for name, value in data.items() if value}
     return changed_question(question, data)
