@@ -1,4 +1,4 @@
-"""Patterns of your own: what could run for ever is refused when it is added, with a reason and a remedy."""
+"""Patterns of your own: what is no pattern, or matches nothing or the mask, is refused when it is added."""
 
 from __future__ import annotations
 
@@ -9,56 +9,25 @@ import pytest
 import failwell as fw
 from failwell.formats import FORMATS
 from failwell.redact import MASK, Guard
-from failwell.redact.patterns import checked, timely
-from growth import ending
-
-ENDLESS = [
-    r"(a+)+b",
-    r"(a*)*b",
-    r"(a|a)*b",
-    r"(a|aa)+$",
-    r"(.*)*x",
-    r"(\w+\s?)*!",
-    r"([a-z]+)+@",
-    r"(?:a{0,1000}){0,1000}b",
-    r"(?:a?){64}a{64}",
-    r"a{0,1000}a{0,1000}a{0,1000}b",
-    r"(?:a{0,1000}b{0,1000}){0,1000}c",
-    r"(?:(?:a|b)|(?:ab|a)){1,50}c",
-    r"^(?:.{0,200}){0,200}$",
-    r"(?=(a+)+b)c",
-    r"(?:x(a|a){1,60})y",
-    r"(\w{1,140})\1{1,140}b",
-]
-
-
-@pytest.mark.parametrize("pattern", ENDLESS)
-def test_a_pattern_that_backtracks_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"pattern") as problem:
-        Guard.make(patterns=[pattern])
-    assert repr(pattern) in str(problem.value)
-    with pytest.raises(ValueError):
-        Guard.make(patterns=[re.compile(pattern)])
-    with pytest.raises(ValueError, match=r"pattern"):
-        timely(pattern, 1_000)
+from failwell.redact.redactor import redactor
 
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*", "(?P<a>x)(?P<a>y)", "a{5,2}", r"\g", "(?<=a{1,2})b"])
 def test_what_is_no_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="not a regular expression"):
-        checked(pattern)
+        redactor([pattern])
 
 
 @pytest.mark.parametrize("pattern", ["", "a?", "x{0,5}", "^", "$", r"\b", "(?=a)", "(?<=a)", "(?!a)", "(?m)^", "a|"])
 def test_a_pattern_that_matches_nothing_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError):
-        checked(pattern)
+        redactor([pattern])
 
 
 @pytest.mark.parametrize("odd", [re.compile(b"abc"), b"abc", 5, None], ids=str)
 def test_what_is_not_even_text_is_refused_clearly(odd: object) -> None:
     with pytest.raises((ValueError, TypeError)):
-        checked(odd)  # type: ignore[arg-type]
+        redactor([odd])  # type: ignore[arg-type]
 
 
 FINE = {
@@ -101,25 +70,3 @@ def test_a_group_keep_that_did_not_take_part_does_no_harm() -> None:
 def test_a_pattern_that_matches_the_mask_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError):
         Guard.make(patterns=[pattern])
-
-
-HOSTILE = ["a" * 8_000, "a " * 4_000, "ab" * 4_000, "a\n" * 4_000]
-BORDERLINE = [
-    r"a{0,100}a{0,100}b",
-    r"(?i)[ a]{1,100}[a-z ]{1,100}#",
-    r"\w{1,900}x",
-    r".{0,900}x.{0,20}y",
-    r"(\w{1,100})\1{1,100}b",
-    r"[ab]{1,99}c{0,1}[ab]{1,99}d",
-]
-
-
-@pytest.mark.parametrize("pattern", BORDERLINE)
-def test_what_is_accepted_comes_to_an_end_on_hostile_text(pattern: str) -> None:
-    try:
-        compiled = checked(pattern)
-    except ValueError:
-        return
-    with ending():
-        for text in HOSTILE:
-            compiled.sub("", text)

@@ -13,7 +13,6 @@ from .length import shorten
 from .looks import drawn as drawn
 from .looks import likely as likely
 from .looks import plausible as plausible
-from .patterns import timely as timely
 from .redactor import MASK
 from .secret_names import is_ambiguous_name as is_ambiguous_name
 from .secret_parts import before_host as before_host
@@ -55,7 +54,6 @@ _INTERNAL = (
     "likely",
     "of_basic",
     "plausible",
-    "timely",
     "uncoloured",
     "unencoded",
     "without_values",

@@ -232,12 +232,20 @@ def redactor(
     names: Iterable[str] = (),
     show: Iterable[str] = (),
 ) -> Redactor:
-    """A redactor with shapes, known secrets and names of your own; a pattern that could run for ever is refused."""
-    from .patterns import checked
-
+    """A redactor with shapes, known secrets and names of your own."""
     known = [*values]
     for value in known:
         if len(value) < 4 or value.lower() in MASK:
             raise ValueError(f"The value {value!r} is too short or too common to be masked wherever it stands.")
     own, shown = (frozenset(words for name in group if (words := tuple(words_of(name)))) for group in (names, show))
-    return Redactor(tuple(checked(pattern) for pattern in patterns), all_forms(known), own, shown)
+    return Redactor(tuple(map(_compiled, patterns)), all_forms(known), own, shown)
+
+
+def _compiled(source: str | re.Pattern[str]) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(source)
+    except (re.error, OverflowError, RecursionError) as problem:
+        raise ValueError(f"The pattern {source!r} is not a regular expression: {problem}.") from None
+    if compiled.search("") is not None or compiled.search(MASK) is not None:
+        raise ValueError(f"The pattern {source!r} matches nothing at all, or the mask; make it more particular.")
+    return compiled

@@ -22,14 +22,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from failwell.model import Effect, Kind, ToolError
-from failwell.redact import timely
 from failwell.schema import nearest
 
 _MATCHES: Final = ("tool", "text", "code")
 _SETS: Final = ("code", "kind", "message", "suggestion", "next_steps", "actions", "effect", "retry_after", "verify")
 _KEYS: Final = (*_MATCHES, "set", "timeout")
-# How much of a server's words a pattern is searched in: less, where more could take it too long.
-_REACHES: Final = (20_000, 1_000, 250)
+# How much of a server's words a pattern is searched in.
+_REACH: Final = 1_000
 # Of a catalogue, or an operator's own: one word, so that a program can go by it.
 _CODE: Final = re.compile(r"[A-Za-z0-9](?:[\w.:/-]{0,98}[A-Za-z0-9])?", re.ASCII)
 _UNITS: Final = {"": 1, "s": 1, "m": 60, "h": 3600}
@@ -47,7 +46,6 @@ class FailureRule:
     tool: str = "*"
     text: re.Pattern[str] | None = None
     code: str | None = None
-    reach: int = _REACHES[0]
     sets: Mapping[str, Any] = field(default_factory=dict)
     timeout: float | None = None
 
@@ -56,7 +54,7 @@ class FailureRule:
             return False
         if self.code is not None and self.code not in (error.code, str(error.details.get("code", ""))):
             return False
-        return self.text is None or self.text.search((text or error.message)[: self.reach]) is not None
+        return self.text is None or self.text.search((text or error.message)[:_REACH]) is not None
 
     def __str__(self) -> str:
         pattern = None if self.text is None else self.text.pattern
@@ -124,23 +122,16 @@ def _rule(number: int, row: Mapping[str, Any], path: str) -> FailureRule:
         raise BadRules(f"{where}: retry_after is a number of seconds above zero, not {wait!r}")
     if not sets and "timeout" not in row:
         raise BadRules(f"{where} says nothing: it needs set or timeout")
-    text, reach = _pattern(row["text"], where) if "text" in row else (None, _REACHES[0])
+    text = _pattern(row["text"], where) if "text" in row else None
     code = str(row["code"]) if "code" in row else None
-    return FailureRule(number, str(row.get("tool", "*")), text, code, reach, sets, seconds(row.get("timeout"), where))
+    return FailureRule(number, str(row.get("tool", "*")), text, code, sets, seconds(row.get("timeout"), where))
 
 
-def _pattern(given: object, where: str) -> tuple[re.Pattern[str], int]:
-    """A pattern, and how much of a text it can be searched in before anybody waits for it."""
+def _pattern(given: object, where: str) -> re.Pattern[str]:
     try:
-        compiled = re.compile(str(given), re.IGNORECASE)
+        return re.compile(str(given), re.IGNORECASE)
     except (re.error, OverflowError, RecursionError) as problem:
         raise BadRules(f"{where}: text is no pattern: {problem}") from None
-    for reach in _REACHES:
-        try:
-            return timely(compiled, reach), reach
-        except ValueError as problem:
-            refused = problem
-    raise BadRules(f"{where}: {refused}")
 
 
 def _known(row: Mapping[str, Any], names: Sequence[str], where: str) -> None:
