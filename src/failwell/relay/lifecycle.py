@@ -165,7 +165,7 @@ class Lifecycle:
         self._core.move(request, Event.DROP if is_unsent else lost)
         if is_cancelled:
             self._core.calls.keyed.keep_answer(request, b"", is_undone=is_unsent)
-        elif not self._core.has_answered and (request.method == "initialize" or is_unsent):
+        elif not self._core.has_answered and request.method == "initialize":
             self._core.server(ServerChange.NEVER_ANSWERED)
             self._reason = failures.unreached(error.message, self._core.command)
             self._core.out.append(Note(self._reason, loud=True))
