@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import failwell as fw
 from failwell.model import Action
-from failwell.recovery.retry_limits import Breaker, Limits, LoopGuard, RetryLimits, is_to_blame, repeat_note
+from failwell.recovery.retry_limits import Breaker, Limits, RetryLimits, is_to_blame, repeat_note
 
 
 def test_a_breaker_opens_after_so_many_failures_in_a_row_and_lets_one_call_try() -> None:
@@ -86,52 +86,60 @@ def test_a_server_that_asks_to_wait_is_worth_more_repetitions_than_one_that_is_s
     assert [limits.take(error) for _ in range(9)] == [True] * taken + [False] * (9 - taken)
 
 
-def guard() -> LoopGuard:
-    return LoopGuard(fw.Policy(), Limits())
+class Loops(RetryLimits):
+    def __init__(self) -> None:
+        super().__init__(fw.Policy(), Limits())
+
+    def refusal(self, tool: str, arguments: Any, now: float) -> str | None:
+        refused = self.refuses(tool, arguments, now, first=True)
+        return None if refused is None else refused.message
 
 
 MISSING = fw.NotFound("There is no user 7.")
 
 
 def test_the_same_call_counts_whatever_the_order_of_its_arguments() -> None:
-    loops = guard()
-    assert loops.fail("get", {"a": 1, "b": [1, {"c": None}]}, MISSING, 0) == 1
-    assert loops.fail("get", {"b": [1, {"c": None}], "a": 1}, MISSING, 0) == 2
-    assert loops.refuses("get", {"a": 1, "b": [1, {"c": None}]}, 0) == (MISSING, 2)
-    assert loops.refuses("get", {"a": 2, "b": [1, {"c": None}]}, 0) is None
-    assert loops.refuses("put", {"a": 1, "b": [1, {"c": None}]}, 0) is None
+    loops = Loops()
+    assert loops.count("get", {"a": 1, "b": [1, {"c": None}]}, MISSING, 0) == 1
+    assert loops.count("get", {"b": [1, {"c": None}], "a": 1}, MISSING, 0) == 2
+    assert (
+        loops.refusal("get", {"a": 1, "b": [1, {"c": None}]}, 0)
+        == "Not called: the same call failed twice in the same way. There is no user 7."
+    )
+    assert loops.refusal("get", {"a": 2, "b": [1, {"c": None}]}, 0) is None
+    assert loops.refusal("put", {"a": 1, "b": [1, {"c": None}]}, 0) is None
 
 
 def test_another_way_of_failing_begins_anew() -> None:
-    loops = guard()
-    loops.fail("get", {}, MISSING, 0)
-    assert loops.fail("get", {}, fw.Denied("No."), 0) == 1
-    loops.fail("get", {}, fw.Invalid("m", fields=[("a", "wrong")]), 0)
-    assert loops.fail("get", {}, fw.Invalid("m", fields=[("b", "wrong")]), 0) == 1
-    assert loops.fail("get", {}, fw.Invalid("other words", fields=[("b", "wrong")]), 0) == 2
+    loops = Loops()
+    loops.count("get", {}, MISSING, 0)
+    assert loops.count("get", {}, fw.Denied("No."), 0) == 1
+    loops.count("get", {}, fw.Invalid("m", fields=[("a", "wrong")]), 0)
+    assert loops.count("get", {}, fw.Invalid("m", fields=[("b", "wrong")]), 0) == 1
+    assert loops.count("get", {}, fw.Invalid("other words", fields=[("b", "wrong")]), 0) == 2
 
 
 def test_what_passes_may_be_tried_again_when_its_time_has_come() -> None:
-    loops = guard()
+    loops = Loops()
     busy = fw.Transient("m", code="RATE_LIMITED", retry_after=7)
     for _ in range(2):
-        loops.fail("get", {}, busy, 0)
-    assert loops.refuses("get", {}, 6) is not None
-    assert loops.refuses("get", {}, 7) is None
+        loops.count("get", {}, busy, 0)
+    assert loops.refusal("get", {}, 6) is not None
+    assert loops.refusal("get", {}, 7) is None
 
 
 def test_a_look_counts_for_each_call_that_names_it() -> None:
-    loops = guard()
+    loops = Loops()
     lost = fw.Internal("m", effect="unknown", verify=Action("find", None, {"id": 1}))
     for name in "ab":
         for _ in range(2):
-            loops.fail("put", {"a": name}, lost, 0)
-    loops.succeed("put", {"a": "a"})
-    loops.succeed("find", {"id": 2})
-    assert loops.refuses("put", {"a": "b"}, 0) == (lost, 2)
-    loops.succeed("find", {"id": 1})
-    assert loops.refuses("put", {"a": "b"}, 0) is None
-    assert loops.fail("put", {"a": "b"}, MISSING, 0) == 1
+            loops.count("put", {"a": name}, lost, 0)
+    loops.succeed("put", {"a": "a"}, changed=False)
+    loops.succeed("find", {"id": 2}, changed=False)
+    assert loops.refusal("put", {"a": "b"}, 0) == "Not called: the same call failed twice in the same way. m"
+    loops.succeed("find", {"id": 1}, changed=False)
+    assert loops.refusal("put", {"a": "b"}, 0) is None
+    assert loops.count("put", {"a": "b"}, MISSING, 0) == 1
 
 
 @pytest.mark.parametrize(
@@ -147,24 +155,24 @@ def test_a_look_counts_for_each_call_that_names_it() -> None:
     ids=["nan", "object", "mixed keys", "tuple keys", "surrogates", "bytes"],
 )
 def test_any_arguments_can_be_remembered(arguments: Any) -> None:
-    loops = guard()
+    loops = Loops()
     for _ in range(2):
-        loops.fail("get", arguments, MISSING, 0)
-    assert loops.refuses("get", arguments, 0) is not None
-    loops.succeed("get", arguments)
-    assert loops.refuses("get", arguments, 0) is None
+        loops.count("get", arguments, MISSING, 0)
+    assert loops.refusal("get", arguments, 0) is not None
+    loops.succeed("get", arguments, changed=False)
+    assert loops.refusal("get", arguments, 0) is None
 
 
 def test_arguments_that_hold_themselves_can_be_remembered() -> None:
     endless: dict[str, Any] = {}
     endless["a"] = endless
-    assert guard().fail("get", endless, MISSING, 0) == 1
+    assert Loops().count("get", endless, MISSING, 0) == 1
 
 
 def test_memory_is_bounded_and_holds_no_arguments() -> None:
-    loops = guard()
+    loops = Loops()
     for number in range(3_000):
-        loops.fail("get", {"secret": f"hunter{number}"}, MISSING, 0)
+        loops.count("get", {"secret": f"hunter{number}"}, MISSING, 0)
     assert len(loops._calls) == 1_000
     assert "hunter" not in repr(loops._calls)
 
@@ -229,9 +237,9 @@ def test_what_the_text_says_may_be_called_again_is_not_refused_when_its_time_has
         (harmless, fw.Policy().base_delay),
         (harmless.replace(effect="unknown"), Limits().break_for),
     ):
-        loops = guard()
+        loops = Loops()
         for _ in range(3):
-            loops.fail("get", {}, error, 0)
-        assert loops.refuses("get", {}, first - 0.1) is not None
-        assert loops.refuses("get", {}, first) is None
+            loops.count("get", {}, error, 0)
+        assert loops.refusal("get", {}, first - 0.1) is not None
+        assert loops.refusal("get", {}, first) is None
         assert ("will not be made again" in repeat_note(error, 2, Limits())) == (error is not harmless)

@@ -111,67 +111,6 @@ class _Repeated:
     looks: int = 0
 
 
-class LoopGuard:
-    """Remembers which calls failed how, so that the same call is not made for ever."""
-
-    def __init__(self, policy: Policy, limits: Limits) -> None:
-        self._policy, self._limits = policy, limits
-        self._calls: OrderedDict[str, _Repeated] = OrderedDict()
-        self._changes = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._calls)
-
-    def change(self) -> None:
-        """Something was done that may have changed how things stand: what failed before may work now."""
-        self._changes += 1
-
-    def succeed(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        key = fingerprint(tool, arguments)
-        self._calls.pop(key, None)
-        for known in self._calls.values():
-            check = known.error.verify
-            if check is None or check.tool != tool or not known.times or known.looks >= _MOST_LOOKS:
-                continue
-            if fingerprint(tool, check.arguments or {}) == key:
-                # The agent looked, as it was told to: what the call says next is new.
-                known.times -= 1
-                known.looks += 1
-
-    def fail(self, tool: str, arguments: Mapping[str, Any], error: ToolError, now: float) -> int:
-        """How often this call has now failed in this way."""
-        key = fingerprint(tool, arguments)
-        before = self._known(key, now)
-        times, looks = 1, 0
-        # Messages differ by the ids in them, so they are not compared.
-        if before is not None and _way(before.error) == _way(error):
-            times, looks = before.times + 1, before.looks
-        self._calls.pop(key, None)
-        self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes, looks)
-        while len(self._calls) > _MOST_CALLS:
-            self._calls.popitem(last=False)
-        return times
-
-    def refuses(self, tool: str, arguments: Mapping[str, Any], now: float) -> tuple[ToolError, int] | None:
-        """The failure that a call would only repeat, and how often it was seen; None if the call may be made."""
-        known = self._known(fingerprint(tool, arguments), now) if self._calls else None
-        return None if known is None or known.times < self._limits.loop_after else (known.error, known.times)
-
-    def _known(self, key: str, now: float) -> _Repeated | None:
-        known = self._calls.get(key)
-        return None if known is None or now >= known.until or known.changes != self._changes else known
-
-    def _window(self, error: ToolError) -> float:
-        """A failure that passes is worth another try when its time has come, which is when the text says it is."""
-        window = self._limits.loop_window
-        if error.kind is not Kind.TRANSIENT:
-            return window
-        if error.retry_after is not None:
-            return min(window, error.retry_after)
-        is_harmless = error.retryable and error.effect is Effect.NONE
-        return min(window, self._policy.first_wait(error) if is_harmless else self._limits.break_for)
-
-
 def _way(error: ToolError) -> tuple[object, ...]:
     return (error.kind, error.code, *[problem.path for problem in error.fields])
 
@@ -183,7 +122,9 @@ class RetryLimits:
         self._policy, self._limits = policy, limits
         self.budget_left = limits.budget
         self._breakers: dict[str, Breaker] = {}
-        self._loops = LoopGuard(policy, limits)
+        self._calls: OrderedDict[str, _Repeated] = OrderedDict()
+        """Which calls failed how, so that the same call is not made for ever."""
+        self._changes = 0
         self._blamed: object = None
         self._lock = RLock()
         self.has_failed = False
@@ -192,15 +133,19 @@ class RetryLimits:
     def refuses(self, tool: str, arguments: Mapping[str, Any], now: float, *, first: bool) -> ToolError | None:
         """Why a call had better not be made, or None; then it must be."""
         with self._lock:
-            known = self._loops.refuses(tool, arguments, now) if first else None
-            if known is not None:
-                return _refuse_repeat(*known, self._limits)
+            known = self._known(fingerprint(tool, arguments), now) if first and self._calls else None
+            if known is not None and known.times >= self._limits.loop_after:
+                return _refuse_repeat(known.error, known.times, self._limits)
             breaker = self._breakers.get(tool)
             wait = None if breaker is None else breaker.wait(now)
             if breaker is None or wait is None:
                 return None
             message = f"Not called: {tool} failed {times_of(breaker.failures)} in a row."
             return ToolError(message, code="UNAVAILABLE", tool=tool, retry_after=max(0.1, round(wait, 1)), **NEVER_SENT)
+
+    def _known(self, key: str, now: float) -> _Repeated | None:
+        known = self._calls.get(key)
+        return None if known is None or now >= known.until or known.changes != self._changes else known
 
     def objects(self, tool: str, outcome: Outcome, now: float, wait: float) -> str | None:
         """Why a call is not to be repeated after this wait, or None."""
@@ -226,10 +171,19 @@ class RetryLimits:
         with self._lock:
             self.budget_left = min(self._limits.budget, self.budget_left + 0.1)
             self._breakers.pop(tool, None)
-            if self._loops:
-                self._loops.succeed(tool, arguments)
-            if changed:
-                self._loops.change()
+            self._changes += changed
+            if not self._calls:
+                return
+            key = fingerprint(tool, arguments)
+            self._calls.pop(key, None)
+            for known in self._calls.values():
+                check = known.error.verify
+                if check is None or check.tool != tool or not known.times or known.looks >= _MOST_LOOKS:
+                    continue
+                if fingerprint(tool, check.arguments or {}) == key:
+                    # The agent looked, as it was told to: what the call says next is new.
+                    known.times -= 1
+                    known.looks += 1
 
     def fail(self, tool: str, outcome: Outcome, connection: object, now: float) -> bool:
         """A call failed, over this connection if one is known. Whether it is better left for a new one.
@@ -275,7 +229,26 @@ class RetryLimits:
         """How often a call has now failed in the end, in this way."""
         self.has_failed = True
         with self._lock:
-            return self._loops.fail(tool, arguments, error, now)
+            key = fingerprint(tool, arguments)
+            before, times, looks = self._known(key, now), 1, 0
+            # Messages differ by the ids in them, so they are not compared.
+            if before is not None and _way(before.error) == _way(error):
+                times, looks = before.times + 1, before.looks
+            self._calls.pop(key, None)
+            self._calls[key] = _Repeated(error, times, now + self._window(error), self._changes, looks)
+            while len(self._calls) > _MOST_CALLS:
+                self._calls.popitem(last=False)
+            return times
+
+    def _window(self, error: ToolError) -> float:
+        """A failure that passes is worth another try when its time has come, which is when the text says it is."""
+        window = self._limits.loop_window
+        if error.kind is not Kind.TRANSIENT:
+            return window
+        if error.retry_after is not None:
+            return min(window, error.retry_after)
+        is_harmless = error.retryable and error.effect is Effect.NONE
+        return min(window, self._policy.first_wait(error) if is_harmless else self._limits.break_for)
 
 
 def _cost_of(outcome: object) -> float:
