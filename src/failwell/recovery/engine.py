@@ -205,9 +205,8 @@ class Run:
         self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
         if (held := self.held(tools)) is not None:
             return held.answer()
-        if not limits.has_failed:
-            return None
-        return limits.refuses(report.tool, report.arguments, self.began, first=not report.attempts)
+        is_first = not report.attempts
+        return limits.refuses(report.tool, report.arguments, self.began, first=is_first) if limits.has_failed else None
 
     def held(self, tools: Tools) -> Held | None:
         """The call that this one would repeat while it is in doubt."""
@@ -281,11 +280,14 @@ class Run:
         if secrets := self.secrets_in(tools):
             outcome = DEFAULT.knowing(secrets)(outcome)
         outcome = self._with_check(outcome, tools)
-        decision = self._decide(outcome, tools, self.failures)
-        wait = self.engine.wait(outcome, decision)
-        why = None if wait is None else self._objection(outcome, wait)
-        if why is not None:
-            decision, wait = Decision(Next.GIVE_UP, why, delay=decision.delay), None
+        decision, engine = self._decide(outcome, tools, self.failures), self.engine
+        wait = engine.wait(outcome, decision)
+        if wait is not None:
+            why = engine.limits.objects(self.report.tool, outcome, engine.clock.monotonic(), wait)
+            if wait >= self.left:
+                why = f"The next call would come after the deadline of {engine.policy.deadline:g} seconds."
+            if why is not None:
+                decision, wait = Decision(Next.GIVE_UP, why, delay=decision.delay), None
         self._note(outcome, decision, wait, made=self._made)
         return Verdict(outcome, decision, wait)
 
@@ -306,13 +308,6 @@ class Run:
         if known is None or known[0] is not arguments or known[1] is not tools:
             known = self._secrets = arguments, tools, tools.secrets_in(self.report.tool, arguments)
         return known[2]
-
-    def _objection(self, outcome: Outcome, wait: float) -> str | None:
-        """Why enough is enough."""
-        engine = self.engine
-        if wait >= self.left:
-            return f"The next call would come after the deadline of {engine.policy.deadline:g} seconds."
-        return engine.limits.objects(self.report.tool, outcome, engine.clock.monotonic(), wait)
 
     def may_follow(self, verdict: Verdict, tools: Tools) -> bool:
         """Whether another call may be thought of at all, with the same arguments or with others."""
@@ -406,13 +401,6 @@ class Run:
         assert isinstance(checked, ToolError)
         return checked
 
-    def _may_be_done_before(self, error: ToolError, tools: Tools) -> bool:
-        """Whether what is missing by now, or there by now, may be so since a try before it was done."""
-        if len(self.report.attempts) < 2 or error.kind not in (Kind.NOT_FOUND, Kind.CONFLICT):
-            return False
-        is_idempotent = tools.traits(self.report.tool).nature is Nature.IDEMPOTENT
-        return is_idempotent and any(each.delivery == "unanswered" for each in self.failures[:-1])
-
     def _notes(self, error: ToolError, tools: Tools) -> tuple[str, ...]:
         """What is said of trying: nothing where one step is told, or where only whoever wrote the words knows more."""
         report = self.report
@@ -425,7 +413,10 @@ class Run:
         notes = [f"It was tried {times_of(report.tries)}."] if report.tries > 1 else []
         if times > 1:
             notes.append(repeat_note(error, times, self.engine.bounds))
-        if self._may_be_done_before(error, tools):
+        # What is missing by now, or there by now, may be so since a try before it was done.
+        is_idempotent = tools.traits(report.tool).nature is Nature.IDEMPOTENT
+        is_lost = any(each.delivery == "unanswered" for each in self.failures[:-1])
+        if is_idempotent and is_lost and error.kind in (Kind.NOT_FOUND, Kind.CONFLICT):
             notes.append(DONE_BEFORE)
         return tuple(notes)
 
@@ -441,7 +432,6 @@ class Run:
         return outcome if check is None else outcome.replace(verify=check)
 
     def _note(self, outcome: Outcome, decision: Decision, wait: float | None = None, *, made: bool) -> None:
-        report = self.report
+        report, seconds = self.report, self.engine.clock.monotonic() - self.began
         number, arguments = len(report.attempts) + 1, dict(report.arguments)
-        seconds = self.engine.clock.monotonic() - self.began
         report.attempts.append(Attempt(number, report.tool, arguments, outcome, decision, seconds, made, wait))
