@@ -22,8 +22,8 @@ import failwell as fw
 from failwell import read
 from failwell.client import Recovering, patched
 from failwell.model import Kind, Traits
-from failwell.recovery import explained as explained_as
-from failwell.recovery import misspelt
+from failwell.recovery import explain_failure as explained_as
+from failwell.recovery import find_misspelling
 
 SEARCH: dict[str, Any] = {
     "type": "object",
@@ -41,7 +41,7 @@ def listed(schema: Any = SEARCH, name: str = "search") -> dict[str, types.Tool]:
     return {name: types.Tool.model_construct(name=name, input_schema=schema)}
 
 
-def explained(error: fw.ToolError, tool: str, arguments: Any, tools: Any) -> fw.ToolError:
+def explain_failure(error: fw.ToolError, tool: str, arguments: Any, tools: Any) -> fw.ToolError:
     return explained_as(error, tool, arguments, tools, Traits(tool))
 
 
@@ -67,7 +67,7 @@ def refused(text: str) -> fw.ToolError:
     ],
 )
 def test_the_wrong_argument_is_named(text: str, arguments: Any, names: list[str], patch: Any) -> None:
-    error = explained(refused(text), "search", arguments, listed())
+    error = explain_failure(refused(text), "search", arguments, listed())
     assert [problem.name for problem in error.fields] == names
     assert patched(error, arguments) == patch
 
@@ -83,7 +83,7 @@ def test_the_wrong_argument_is_named(text: str, arguments: Any, names: list[str]
 )
 def test_what_the_list_knows_nothing_of_stays_as_it_is(text: str, arguments: Any) -> None:
     error = refused(text)
-    assert explained(error, "search", arguments, listed()) is error
+    assert explain_failure(error, "search", arguments, listed()) is error
 
 
 @pytest.mark.parametrize(
@@ -96,32 +96,32 @@ def test_what_the_list_knows_nothing_of_stays_as_it_is(text: str, arguments: Any
 def test_of_a_union_that_is_refused_as_a_whole_the_part_that_is_wrong_is_named(text: str) -> None:
     dog = {"type": "object", "properties": {"kind": {"const": "dog"}}, "required": ["kind", "tricks"]}
     schema = {"type": "object", "properties": {"pet": {"anyOf": [dog, {"type": "integer"}]}}}
-    error = explained(refused(text), "walk", {"pet": {"kind": "dog"}}, listed(schema, "walk"))
+    error = explain_failure(refused(text), "walk", {"pet": {"kind": "dog"}}, listed(schema, "walk"))
     assert [problem.name for problem in error.fields] == ["pet.tricks"]
 
 
 def test_what_the_server_proposes_itself_stays() -> None:
     for given_ in ({"suggestion": "Ask."}, {"patch": [{"op": "set", "path": ["limit"], "value": 1}]}):
         error = fw.Invalid("Wrong.", origin="peer", **given_)
-        assert explained(error, "search", {"limit": 0}, listed()) is error
+        assert explain_failure(error, "search", {"limit": 0}, listed()) is error
     other = fw.Invalid("Wrong.", origin="peer", fields=[{"path": ["elsewhere"], "message": "no"}])
-    assert explained(other, "search", {"limit": 0}, listed()) is other
+    assert explain_failure(other, "search", {"limit": 0}, listed()) is other
     # After a part of the work, a correction of ours would do that part again.
     for effect in ("partial", "unknown", "done"):
         begun = fw.Invalid("Wrong.", origin="peer", effect=effect)
-        assert explained(begun, "search", {"qery": "a", "limit": "3"}, listed()) is begun
+        assert explain_failure(begun, "search", {"qery": "a", "limit": "3"}, listed()) is begun
     ours = fw.Invalid("It cannot be sent.", origin="local")
-    assert explained(ours, "search", {"limit": 0}, listed()) is ours
+    assert explain_failure(ours, "search", {"limit": 0}, listed()) is ours
 
 
 @pytest.mark.parametrize(
     "text", ["Unknown tool: serch", "Error: Missing arguments", "Invalid arguments", "Es gibt keine."]
 )
 def test_a_tool_that_is_not_listed_is_told_by_the_one_that_was_meant(text: str) -> None:
-    error = explained(refused(text), "serch", {}, listed())
+    error = explain_failure(refused(text), "serch", {}, listed())
     assert (error.kind, error.code, error.suggestion) == ("not_found", "UNKNOWN_TOOL", "Did you mean 'search'?")
     # Where nothing is listed, nothing is known.
-    assert explained(refused(text), "serch", {}, {}).suggestion != "Did you mean 'search'?"
+    assert explain_failure(refused(text), "serch", {}, {}).suggestion != "Did you mean 'search'?"
 
 
 @pytest.mark.parametrize(
@@ -139,14 +139,14 @@ def test_a_tool_that_is_not_listed_is_told_by_the_one_that_was_meant(text: str) 
     ],
 )
 def test_a_misspelt_argument_is_not_sent(arguments: dict[str, Any], is_sent: bool) -> None:
-    problem = misspelt("search", arguments, listed())
+    problem = find_misspelling("search", arguments, listed())
     assert (problem is None) == is_sent
     if problem is not None:
         assert (problem.kind, problem.effect, problem.delivery) == ("validation", "none", "never_sent")
-        assert misspelt("search", patched(problem, arguments) or {}, listed()) is None
+        assert find_misspelling("search", patched(problem, arguments) or {}, listed()) is None
     # A schema that takes any name takes this one, and so does a tool that nobody knows.
-    assert misspelt("search", arguments, listed({**SEARCH, "additionalProperties": True})) is None
-    assert misspelt("other", arguments, listed()) is None
+    assert find_misspelling("search", arguments, listed({**SEARCH, "additionalProperties": True})) is None
+    assert find_misspelling("other", arguments, listed()) is None
 
 
 def test_a_payment_is_not_made_without_what_was_misspelt() -> None:
@@ -178,10 +178,12 @@ def test_no_pattern_of_the_server_holds_up_the_client() -> None:
     arguments = {"text": "a" * 40 + "b", "limit": 0}
     limit = {"type": "integer", "minimum": 1}
     schema = {"type": "object", "properties": {"text": for_ever, "limit": limit}}
-    error = explained(refused("Invalid arguments"), "search", arguments, listed(schema))
+    error = explain_failure(refused("Invalid arguments"), "search", arguments, listed(schema))
     assert [problem.name for problem in error.fields] == ["text", "limit"]
     for deeper in ({"patternProperties": {"^(a+)+$": {}}}, {"allOf": [{"patternProperties": {"^(a+)+$": {}}}]}):
-        found = explained(refused("Invalid arguments"), "search", {"a" * 40 + "b": 1}, listed({**schema, **deeper}))
+        found = explain_failure(
+            refused("Invalid arguments"), "search", {"a" * 40 + "b": 1}, listed({**schema, **deeper})
+        )
         assert found.fields == ()
 
 
@@ -190,7 +192,7 @@ def test_nothing_is_fetched_that_a_schema_points_to() -> None:
         listener.setblocking(False)
         elsewhere = {"$ref": f"http://127.0.0.1:{listener.getsockname()[1]}/schema.json"}
         schema = {"type": "object", "properties": {"a": elsewhere}}
-        assert explained(refused("Invalid arguments"), "search", {"a": 1}, listed(schema)).fields == ()
+        assert explain_failure(refused("Invalid arguments"), "search", {"a": 1}, listed(schema)).fields == ()
         with pytest.raises(BlockingIOError):
             listener.accept()
 
@@ -214,8 +216,8 @@ schemas = st.recursive(
 def test_no_schema_and_no_arguments_make_it_raise(arguments: dict[str, Any], schema: Any) -> None:
     for text in ("Invalid arguments", "Unknown tool: x"):
         for tool in ("search", "other"):
-            assert isinstance(explained(refused(text), tool, arguments, listed(schema)), fw.ToolError)
-    assert isinstance(misspelt("search", arguments, listed(schema)), fw.ToolError | None)
+            assert isinstance(explain_failure(refused(text), tool, arguments, listed(schema)), fw.ToolError)
+    assert isinstance(find_misspelling("search", arguments, listed(schema)), fw.ToolError | None)
 
 
 def plain() -> MCPServer:
@@ -311,7 +313,7 @@ WRONG = {"id": "1", "currency": "usd"}
 
 @pytest.mark.parametrize("name", REFUSALS)
 def test_a_write_is_told_with_the_corrected_call_and_made_again_by_no_program(name: str) -> None:
-    error = explained(refused(REFUSALS[name]), "pay", WRONG, listed(PAY, "pay"))
+    error = explain_failure(refused(REFUSALS[name]), "pay", WRONG, listed(PAY, "pay"))
     assert (error.delivery, error.effect, patched(error, WRONG)) == ("answered", None, {**WRONG, "currency": "USD"})
     calls: list[Any] = []
 
@@ -329,7 +331,7 @@ def test_after_words_about_arguments_that_fit_no_fix_calls_a_write_again(name: s
     calls: list[Any] = []
     right = {"id": "1", "currency": "EUR"}
     error = refused(REFUSALS[name])
-    assert explained(error, "pay", right, listed(PAY, "pay")) is error
+    assert explain_failure(error, "pay", right, listed(PAY, "pay")) is error
 
     async def main() -> None:
         fix = {"id": "1", "currency": "USD"}
@@ -406,14 +408,14 @@ def test_the_validators_words_from_a_tool_that_was_called_have_no_write_made_aga
 )
 def test_what_a_lax_validator_would_have_taken_is_no_proof(kind: dict[str, Any], sent: Any, is_proof: bool) -> None:
     schema = {"type": "object", "properties": {"amount": kind}, "required": ["amount"]}
-    error = explained(refused("It is wrong."), "pay", {"amount": sent}, listed(schema, "pay"))
+    error = explain_failure(refused("It is wrong."), "pay", {"amount": sent}, listed(schema, "pay"))
     assert (error.delivery, error.effect, bool(error.fields)) == ("answered", None, is_proof)
 
 
 def test_a_missing_argument_is_proof_beside_one_that_would_have_been_read() -> None:
     kinds = {"id": {"type": "string"}, "amount": {"type": "integer"}}
     schema = {"type": "object", "properties": kinds, "required": ["id", "amount"]}
-    error = explained(refused("It is wrong."), "pay", {"amount": "5"}, listed(schema, "pay"))
+    error = explain_failure(refused("It is wrong."), "pay", {"amount": "5"}, listed(schema, "pay"))
     assert "id" in [problem.name for problem in error.fields]
 
 
@@ -442,14 +444,14 @@ def test_a_payment_that_a_real_validator_refused_is_told_with_the_corrected_call
 
 @pytest.mark.parametrize("text", ["KeyError: 'query'", "Cannot read properties of undefined (reading 'query')"])
 def test_a_crash_for_want_of_a_required_argument_is_the_callers_mistake(text: str) -> None:
-    error = explained(refused(text), "search", {"limit": 1}, listed())
+    error = explain_failure(refused(text), "search", {"limit": 1}, listed())
     assert (error.kind, error.code, [each.name for each in error.fields]) == (
         Kind.VALIDATION,
         "VALIDATION_ERROR",
         ["query"],
     )
     # It was sent, so it is about something else.
-    assert explained(refused(text), "search", {"query": "a"}, listed()) == refused(text)
+    assert explain_failure(refused(text), "search", {"query": "a"}, listed()) == refused(text)
 
 
 @pytest.mark.parametrize(

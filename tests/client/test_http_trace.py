@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcp_types import jsonrpc_message_adapter
 
 from failwell import read
-from failwell.client.http_trace import CallTrace, active_trace, repaired, traced
+from failwell.client.http_trace import CallTrace, active_trace, repair_frame, trace_client
 
 
 def unread(frame: str) -> Exception:
@@ -33,7 +33,7 @@ def unread(frame: str) -> Exception:
     ],
 )
 def test_a_broken_answer_becomes_the_error_of_its_call(frame: str, number: Any, message: str) -> None:
-    answer = repaired(unread(frame)).message
+    answer = repair_frame(unread(frame)).message
     assert (answer.id, answer.error.message) == (number, message)
 
 
@@ -44,12 +44,12 @@ def test_a_broken_answer_becomes_the_error_of_its_call(frame: str, number: Any, 
 )  # fmt: skip
 def test_what_answers_nothing_stays_what_it_was(frame: str) -> None:
     failure = unread(frame)
-    assert repaired(failure) is failure
+    assert repair_frame(failure) is failure
 
 
 @given(st.one_of(st.none(), st.integers(), st.builds(Exception, st.text()), st.builds(ValueError)))
 def test_repairing_never_raises(item: Any) -> None:
-    assert repaired(item) is item
+    assert repair_frame(item) is item
 
 
 def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None:
@@ -61,7 +61,9 @@ def test_failed_posts_are_noted_and_answered_and_others_are_left_alone() -> None
         return httpx2.Response(200, json={})
 
     async def story() -> None:
-        async with traced(httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")) as client:
+        async with trace_client(
+            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
+        ) as client:
             with pytest.raises(httpx2.ConnectError):
                 await client.post("/refused")
             seen = CallTrace()
@@ -105,9 +107,9 @@ def test_a_refused_connection_proves_nothing_after_something_was_sent() -> None:
         async with anyio.create_task_group() as group, httpx2.AsyncClient(transport=Trying()) as client:
             group.start_soon(listener.serve, cut)
             active_trace.set(seen)
-            await traced(client).post(f"http://127.0.0.1:{port}/", content=body)
+            await trace_client(client).post(f"http://127.0.0.1:{port}/", content=body)
             first = seen.failure
-            await traced(client).post("http://127.0.0.1:9/", content=body)
+            await trace_client(client).post("http://127.0.0.1:9/", content=body)
             group.cancel_scope.cancel()
         await listener.aclose()
         assert isinstance(first, httpx2.ReadError)
@@ -127,7 +129,9 @@ def test_what_the_sdk_asks_after_a_call_was_refused_says_nothing_about_the_call(
 
     async def story() -> None:
         active_trace.set(seen := CallTrace())
-        async with traced(httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")) as client:
+        async with trace_client(
+            httpx2.AsyncClient(transport=httpx2.MockTransport(handler), base_url="http://x")
+        ) as client:
             for method in ("tools/call", "tools/list"):
                 await client.post("/", json={"jsonrpc": "2.0", "id": 1, "method": method})
         assert seen.failure is None

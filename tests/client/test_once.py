@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from test_recovering_hostile import JSON, QUICK, Hostile, agent, hosted, http, run
 
 from failwell.client import Recovering
-from failwell.client.http_trace import CallTrace, _SentBefore, _Wire, active_trace, traced
+from failwell.client.http_trace import CallTrace, _SentBefore, _Wire, active_trace, trace_client
 
 sys.path.append(str(Path(__file__).parents[2] / "tools"))
 
@@ -179,7 +179,7 @@ def test_a_transport_of_the_users_own_does_not_send_a_call_again() -> None:
             for method, times in (("tools/list", 2), ("tools/call", 1)):
                 active_trace.set(seen := CallTrace())
                 body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method}).encode()
-                await traced(client).post(server.address, content=body)
+                await trace_client(client).post(server.address, content=body)
                 assert server.count(method) == times
                 assert seen.http is not None
                 assert seen.http.status == 502

@@ -12,7 +12,7 @@ from test_recovering_hostile import JSON, QUICK, Hostile, hosted, http, run
 
 import failwell as fw
 from failwell.client import Recovering
-from failwell.recovery import Report, remembered
+from failwell.recovery import Report, shorten_report
 
 LONG = "x" * 1_600_000
 # Of one report, whatever the call was.
@@ -67,7 +67,7 @@ ARGUMENTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_what_is_small_is_kept_as_it_is(arguments: dict[str, Any]) -> None:
-    assert remembered(Report("get", arguments, result=object())) == Report("get", arguments)
+    assert shorten_report(Report("get", arguments, result=object())) == Report("get", arguments)
 
 
 ENDLESS: list[Any] = []
@@ -86,9 +86,9 @@ LARGE: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("arguments", LARGE, ids=lambda arguments: next(iter(arguments))[:9])
 def test_what_is_large_is_cut(arguments: dict[str, Any]) -> None:
-    assert len(pickle.dumps(remembered(Report(LONG, arguments)))) < MOST
+    assert len(pickle.dumps(shorten_report(Report(LONG, arguments)))) < MOST
 
 
 def test_a_question_is_kept_small_too() -> None:
-    kept = remembered(Report("get", {}, error=fw.NeedsInput(LONG, fields=["id"])))
+    kept = shorten_report(Report("get", {}, error=fw.NeedsInput(LONG, fields=["id"])))
     assert len(pickle.dumps(kept)) < MOST

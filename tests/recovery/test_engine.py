@@ -57,12 +57,12 @@ def driven(it: Engine, clock: FakeClock, *failures: fw.ToolError, tool: str = "f
             return run
         run.failed(error := left.pop(0))
         verdict = run.after(error, ORDERS)
-        if not run.may_follow(verdict, ORDERS) or not run.takes(verdict):
+        if not run.may_follow(verdict, ORDERS) or not run.consume_budget(verdict):
             break
         assert verdict.wait is not None
         clock.advance(verdict.wait)
     else:
-        run.refused(refusal)
+        run.record_refusal(refusal)
     return run
 
 
@@ -110,7 +110,7 @@ def test_a_tool_that_fails_again_and_again_is_left_alone_and_then_tried_by_one()
     first, second = it.begin("find", {}), it.begin("find", {})
     assert first.refusal(ORDERS) is None
     assert second.refusal(ORDERS) is not None, "only one tries"
-    first.let_go()
+    first.release()
     assert second.refusal(ORDERS) is None, "given up: the next one may"
     second.worked(ORDERS)
     assert driven(it, clock, n=5).report.calls == 1

@@ -182,7 +182,7 @@ def made(it: Engine, tool: str = "cancel_order", *failures: fw.ToolError, **argu
     """A call that fails so, or works; one that is refused is left at that."""
     run = it.begin(tool, arguments or {"id": 7})
     if (refusal := run.refusal(TOOLS)) is not None:
-        run.refused(refusal)
+        run.record_refusal(refusal)
         return run
     run.sending()
     if not failures:

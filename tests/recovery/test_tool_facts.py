@@ -9,7 +9,7 @@ import pytest
 import failwell as fw
 from failwell.client import patched
 from failwell.model import Traits
-from failwell.recovery import explained
+from failwell.recovery import explain_failure
 
 USER = {"type": "object", "properties": {"userId": {"type": "integer"}}, "required": ["userId"]}
 STRICT = {**USER, "additionalProperties": False}
@@ -23,7 +23,7 @@ def listed(node: dict[str, Any]) -> dict[str, Any]:
 def refused(text: str, arguments: dict[str, Any], node: dict[str, Any], *, reads: bool = True) -> fw.ToolError:
     error = fw.read({"content": [{"type": "text", "text": text}], "isError": True})
     assert isinstance(error, fw.ToolError)
-    return explained(error, "put", arguments, listed(node), Traits("put", read_only=reads))
+    return explain_failure(error, "put", arguments, listed(node), Traits("put", read_only=reads))
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -32,10 +32,10 @@ from failwell.model import (
 )
 from failwell.observe import Events
 from failwell.readers import chain, read, refusal
-from failwell.recovery import Ending, Engine, KeyForgotten, Tools, Watch, explained, has_escaped
+from failwell.recovery import Ending, Engine, KeyForgotten, Tools, Watch, explain_failure, has_escaped
 from failwell.redact import DEFAULT, masked
 
-from .client_events import EventEmitter, log_attempt, sent_with, with_id
+from .client_events import EventEmitter, log_attempt, send_meta, with_id
 from .clock import SYSTEM, Clock
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ class Bridge:
         """What to tell about a call that nobody makes again. `tool` is what is known of it."""
         known, name = self.knows(tool), Traits.of(tool).name or ""
         if arguments is not None and isinstance(outcome, ToolError):
-            outcome = explained(outcome, name, arguments, known.listed, known.traits(name))
+            outcome = explain_failure(outcome, name, arguments, known.listed, known.traits(name))
         return RenderedFailure.of(self.engine.begin(name, arguments or {}).ending(outcome, known))
 
     def call(
@@ -201,12 +201,12 @@ def attach(tool: Any, what: object, recovering: Callable[[Any], Any]) -> None:
 
     A class, and no method on the tool: frameworks copy tools to rename them, and a copy has to call for itself.
     """
-    if attached(tool) is None:
+    if bridge_of(tool) is None:
         tool.__class__ = recovering(type(tool))
     object.__setattr__(tool, _ATTACHED, what)
 
 
-def attached(tool: Any) -> Any:
+def bridge_of(tool: Any) -> Any:
     """What a tool was given; None if nothing was."""
     return getattr(tool, _ATTACHED, None)
 
@@ -235,7 +235,7 @@ def note_outcome() -> Iterator[Callable[[Any], Any]]:
         raise
 
 
-def noted(call_tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def note_calls(call_tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
     """The way in which a framework makes MCP calls, with their outcomes noted."""
 
     async def noting(*given: Any, **options: Any) -> Any:
@@ -299,13 +299,13 @@ class BridgedCall:
             refusal = run.refusal(self.tools)
             if refusal is not None:
                 # There may be something better to tell than why it is not called once more.
-                return told(self._end(self._left or run.refused(refusal)))
+                return told(self._end(self._left or run.record_refusal(refusal)))
             run.sending()
             self.answer, self.value, self.is_sent = None, None, False
             self.outcomes.clear()
             token = _under_way.set(self)
             try:
-                with marking(), sent_with(with_id({}, self._name, run.report.calls)):
+                with marking(), send_meta(with_id({}, self._name, run.report.calls)):
                     try:
                         self.value = result = await send()
                     except Exception as exc:
@@ -324,7 +324,7 @@ class BridgedCall:
                         return result
                     wait = self._next(found, transport)
             except BaseException:
-                run.let_go()
+                run.release()
                 raise
             finally:
                 _under_way.reset(token)
@@ -362,38 +362,38 @@ class BridgedCall:
 
         return await self.attempt(send, told, transport=True, answer=lambda sent: sent, **options)
 
-    def noted(self, value: Any) -> Any:
+    def last_outcome(self, value: Any) -> Any:
         """What the server said, or the value that the framework has made of it."""
         return self.outcomes[-1] if self.outcomes else value
 
-    def noted_failure(self, exc: Exception) -> Exception:
+    def last_failure(self, exc: Exception) -> Exception:
         """What the server said, or its client's transport, where the framework has put it into its own words."""
         if not self.outcomes:
             return exc
         last = self.outcomes[-1]
         self.answer = None if isinstance(last, Exception) else last
-        return raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
+        return read_raised(last, transport=True) if isinstance(last, Exception) else failure(last) or exc
 
     def _next(self, exc: Exception, transport: bool) -> float | RenderedFailure:
         """How long to wait before the call is made again, or what to tell."""
         run, tool = self.run, self.run.report.tool
         if isinstance(exc, KeyForgotten) and self._left is not None:
             # The server that knew the call by its key is gone, so it is not made again.
-            run.let_go()
+            run.release()
             return self._end(self._left)
-        outcome = raised(exc, transport=transport, nature=self.tools.traits(tool).nature)
+        outcome = read_raised(exc, transport=transport, nature=self.tools.traits(tool).nature)
         run.failed(outcome)
         if isinstance(outcome, ToolError):
-            outcome = explained(outcome, tool, run.report.arguments, self.tools.listed, self.tools.traits(tool))
+            outcome = explain_failure(outcome, tool, run.report.arguments, self.tools.listed, self.tools.traits(tool))
         verdict = run.after(outcome, self.tools)
         log_attempt(run.report.attempts[-1])
         self._left = verdict.outcome
-        return verdict.wait if verdict.wait is not None and run.takes(verdict) else self._end(verdict.outcome)
+        return verdict.wait if verdict.wait is not None and run.consume_budget(verdict) else self._end(verdict.outcome)
 
     def _end(self, outcome: Outcome) -> RenderedFailure:
         ending = self.run.ending(outcome, self.tools, is_answer=self.answer is not None)
         if self._names is not None:
-            left, told = (_renamed(each, self._names) for each in (ending.outcome, ending.shown))
+            left, told = (_rename_tools(each, self._names) for each in (ending.outcome, ending.shown))
             ending = ending._replace(outcome=left, told=told)
         rendered = RenderedFailure.of(ending, self.answer)
         self._tell(rendered.outcome)
@@ -416,7 +416,7 @@ class _Blocking:
 _BLOCKING: Final[Clock] = _Blocking()
 
 
-def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
+def _rename_tools(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
     """An outcome that names the tools as the model knows them: the one that failed, and those that help."""
     if not isinstance(outcome, ToolError):
         return outcome
@@ -431,7 +431,7 @@ def _renamed(outcome: Outcome, names: Callable[[str], str]) -> Outcome:
     )
 
 
-def raised(exc: Exception, *, transport: bool = False, nature: Nature = Nature.UNMARKED) -> Outcome:
+def read_raised(exc: Exception, *, transport: bool = False, nature: Nature = Nature.UNMARKED) -> Outcome:
     """What an exception means; `transport` says that it can only be of the transport that carries the call.
 
     Out of a function it may be the author's own refusal, which keeps its words; what merely escaped leaves open what

@@ -15,7 +15,7 @@ from typing import Any, Final
 from failwell.formats import Outcome
 from failwell.model import Strategy, ToolError
 from failwell.observe import CALL_KEY, Events, Names, current_trace, emit, event_of, hook_of, log_failure
-from failwell.recovery import Attempt, Report, remembered
+from failwell.recovery import Attempt, Report, shorten_report
 
 log = logging.getLogger("failwell.client")
 # A program that has set up no logging wants none of it on its standard error.
@@ -52,7 +52,7 @@ class EventEmitter:
         era: str | None = None,
     ) -> None:
         """A call has ended, as the report says; `kept` is the same as it is remembered, if somebody has made that."""
-        kept = kept or remembered(report)
+        kept = kept or shorten_report(report)
         event = event_of(
             kept,
             None if outcome is None else kept.error,
@@ -75,7 +75,7 @@ def with_id(meta: dict[str, Any], name: str | None, number: int) -> dict[str, An
 
 
 @contextmanager
-def sent_with(meta: Mapping[str, Any]) -> Iterator[None]:
+def send_meta(meta: Mapping[str, Any]) -> Iterator[None]:
     """A call that the SDK makes in here has this in its `_meta`: few frameworks let one be given."""
     if not meta:
         yield

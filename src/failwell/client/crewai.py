@@ -24,7 +24,7 @@ from failwell.formats import META_KEY
 from failwell.model import Effect, Policy, ToolError
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached, note_outcome, noted, raised
+from .bridge import Bridge, RenderedFailure, attach, bridge_of, note_calls, note_outcome, read_raised
 
 
 def recovering(tools: Any, *, policy: Policy | None = None, events: Events | None = None) -> Any:
@@ -37,7 +37,7 @@ def recovering(tools: Any, *, policy: Policy | None = None, events: Events | Non
         return _adapted(tools, Bridge(policy, events=events))
     servers: dict[str, Bridge] = {}
     for tool in (given := list(tools)):
-        if isinstance(tool, MCPNativeTool) and attached(tool) is None:
+        if isinstance(tool, MCPNativeTool) and bridge_of(tool) is None:
             bridge = servers.setdefault(tool.server_name, Bridge(policy, events=events))
             tool._client_factory = partial(_client, tool._client_factory, bridge)
             attach(tool, (bridge, tool.original_tool_name, f"{tool.server_name}_"), _recovering)
@@ -73,7 +73,7 @@ def _client(factory: Any, bridge: Bridge) -> Any:
         if not bridge.tools:
             # For the annotations, which CrewAI does not keep.
             bridge.tools = {each.name: each for each in (await session.list_tools()).tools}
-        session.call_tool = noted(session.call_tool)
+        session.call_tool = note_calls(session.call_tool)
         return found
 
     client.connect = connected
@@ -89,7 +89,7 @@ def _told(failed: RenderedFailure) -> Any:
 @cache
 def _recovering(kind: Any) -> Any:
     def _run(self: Any, *given: Any, **arguments: Any) -> Any:
-        bridge, name, prefix = attached(self)
+        bridge, name, prefix = bridge_of(self)
         listed = bridge.tools.get(name, name)
         call = bridge.call(listed, arguments, names=lambda tool: sanitize_tool_name(prefix + tool))
 
@@ -101,13 +101,13 @@ def _recovering(kind: Any) -> Any:
                 call.tools = bridge.knows(bridge.tools.get(name, name))
 
         def translate(exc: Exception) -> Exception:
-            found = call.noted_failure(exc) if call.outcomes else raised(exc, transport=True)
+            found = call.last_failure(exc) if call.outcomes else read_raised(exc, transport=True)
             if call.outcomes or not isinstance(found, ToolError):
                 return found
             effect, delivery = (Effect.UNKNOWN, "unanswered") if call.is_sent else (Effect.NONE, "never_sent")
             return found.replace(effect=effect, delivery=delivery, origin="local")
 
-        return call.attempt_sync(send, _told, answer=call.noted, translate=translate)
+        return call.attempt_sync(send, _told, answer=call.last_outcome, translate=translate)
 
     def _validate_kwargs(self: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
         try:

@@ -28,7 +28,7 @@ from failwell.sdk import GENERATION, CallToolResult, TextContent, field, types
 from failwell.sdk import changed as changed_result
 
 from .bridge import mask
-from .http_trace import active_trace, copy_fastmcp_transport, copy_transport, trace_sessions, watched
+from .http_trace import active_trace, copy_fastmcp_transport, copy_transport, trace_sessions, watch_transport
 
 log = logging.getLogger("failwell.client")
 
@@ -167,8 +167,8 @@ class MCPClientDriver(Driver):
         used = self._used
         template = self._template()
         server = template.server
-        changes: dict[str, Any] = _counted(lambda name: getattr(template, name), asking)
-        changes["message_handler"] = _watching_tools(template.message_handler, changed)
+        changes: dict[str, Any] = _count_callbacks(lambda name: getattr(template, name), asking)
+        changes["message_handler"] = _watch_tools(template.message_handler, changed)
         if isinstance(server, (Server, MCPServer)):
             return replace(template, **changes)
         cache = template.cache
@@ -180,7 +180,7 @@ class MCPClientDriver(Driver):
                 words = "This transport connects only once; give Recovering a function that makes the client."
                 raise ToolError(words, code="NOT_CONFIGURED")
             transport = server
-        return replace(template, server=watched(transport, ended), cache=cache, **changes)
+        return replace(template, server=watch_transport(transport, ended), cache=cache, **changes)
 
     def is_alive(self, client: Any) -> bool:
         return True
@@ -218,15 +218,15 @@ class FastMCPDriver(Driver):
         template = copy.copy(self._template())
         client = template if GENERATION == 2 else template.new()
         kwargs = client._session_kwargs
-        changes: dict[str, Any] = _counted(kwargs.get, asking)
+        changes: dict[str, Any] = _count_callbacks(kwargs.get, asking)
         if GENERATION == 2:
             # FastMCP gives this one to its extensions as well.
             client._elicitation_callback = changes.get("elicitation_callback")
-            client._base_message_handler = _watching_tools(client._base_message_handler, changed)
+            client._base_message_handler = _watch_tools(client._base_message_handler, changed)
         else:
             # FastMCP shares the session of a process among its clients; here each connection has its own.
             client._session_state = type(client._session_state)()
-            changes["message_handler"] = _watching_tools(kwargs.get("message_handler"), changed)
+            changes["message_handler"] = _watch_tools(kwargs.get("message_handler"), changed)
         client._session_kwargs = {**kwargs, **changes}
         client = client.new() if GENERATION == 2 else client
         client.transport = copy_fastmcp_transport(client.transport)
@@ -298,9 +298,9 @@ class SessionDriver(Driver):
 
         def entered(session: Any) -> None:
             self._take(session)
-            for name, callback in _counted(lambda name: _own_callback(session, name), asking).items():
+            for name, callback in _count_callbacks(lambda name: _own_callback(session, name), asking).items():
                 setattr(session, f"_{name}", callback)
-            session._message_handler = _watching_tools(getattr(session, "_message_handler", None), changed)
+            session._message_handler = _watch_tools(getattr(session, "_message_handler", None), changed)
 
         return HeldSession(self._opener if first or self._make is None else self._make(), entered)
 
@@ -414,7 +414,7 @@ def _own_callback(session: Any, name: str) -> Any:
     return None if getattr(callback, "__name__", "").startswith("_default_") else callback
 
 
-def _counted(callback_of: Callable[[str], Any], asking: Asking) -> dict[str, Any]:
+def _count_callbacks(callback_of: Callable[[str], Any], asking: Asking) -> dict[str, Any]:
     """The callbacks that there are, as ones that are known to be at work while they are."""
 
     def count(callback: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
@@ -427,7 +427,7 @@ def _counted(callback_of: Callable[[str], Any], asking: Asking) -> dict[str, Any
     return {name: count(callback) for name in _CALLBACKS if (callback := callback_of(name)) is not None}
 
 
-def _watching_tools(handler: Callable[[Any], Awaitable[None]] | None, changed: Callable[[], None]) -> Any:
+def _watch_tools(handler: Callable[[Any], Awaitable[None]] | None, changed: Callable[[], None]) -> Any:
     """The client's handler of messages, which also tells that the tools of the server have changed."""
 
     async def handle(message: Any) -> None:

@@ -18,7 +18,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached
+from .bridge import Bridge, RenderedFailure, attach, bridge_of
 
 T = TypeVar("T", bound=McpToolset)
 
@@ -48,7 +48,7 @@ def _recovering(kind: Any) -> Any:
 
     async def run(self: Any, *, args: dict[str, Any], **options: Any) -> Any:
         prefix = self.name.removesuffix(self.raw_mcp_tool.name)
-        call = attached(self).call(self.raw_mcp_tool, args, names=prefix.__add__)
+        call = bridge_of(self).call(self.raw_mcp_tool, args, names=prefix.__add__)
         send = lambda: kind._run_async_impl(self, args=args, **options)  # noqa: E731
         return await call.attempt(send, _told, transport=True, answer=_as_mcp)
 

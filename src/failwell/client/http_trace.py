@@ -103,7 +103,7 @@ active_trace: ContextVar[CallTrace | None] = ContextVar("failwell_call_trace", d
 """Set around a call. The SDK sends in the context of whoever calls."""
 
 
-def traced(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
+def trace_client(client: httpx.AsyncClient, *, apart: bool = False) -> httpx.AsyncClient:
     """The client, as one that notes what it sees of the calls that are traced, and sends each of them once.
 
     A POST of a traced call that fails is answered as if a gateway had said so, and the failure itself is noted. That
@@ -171,13 +171,13 @@ class _TracingClient(httpx.AsyncClient):
             options["follow_redirects"] = False
         try:
             if self._client.is_closed:
-                raise closed()
+                raise closed_error()
             response = await self._send(request, options)
             if response.is_redirect or response.headers.get("content-type", "").lower().startswith("application/json"):
                 # Read here, where it is known whose it is when it breaks off.
                 await response.aread()
             if method == _CALL and response.is_redirect:
-                raise redirected()
+                raise redirect_error()
         except (httpx.RequestError, ToolError) as failure:
             if wire.refused is not None:
                 # What refused the call is what happened to it, not that it was not sent again.
@@ -271,7 +271,7 @@ def _head_in(info: Any) -> Http | None:
     return Http(status, headers) if status >= 400 else None
 
 
-def redirected() -> ToolError:
+def redirect_error() -> ToolError:
     """A call is not sent to where it is led: whoever leads it there may have made it."""
     words = (
         "The server answered the call with a redirect, which is not followed. If it has moved, give its new address."
@@ -279,7 +279,7 @@ def redirected() -> ToolError:
     return ToolError(words, code="NOT_CONFIGURED", origin="local", delivery="answered", effect=Effect.UNKNOWN)
 
 
-def closed() -> ToolError:
+def closed_error() -> ToolError:
     """The HTTP client that was given cannot be used any more, and nobody but its owner can change that."""
     words = "The HTTP client that was given is closed: keep it open for as long as Recovering uses it."
     return ToolError(words, code="NOT_CONFIGURED", origin="local", delivery="never_sent", effect=Effect.NONE)
@@ -318,12 +318,12 @@ class _Repairing:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> Any:
-        return repaired(await self._receive())
+        return repair_frame(await self._receive())
 
     async def __anext__(self) -> Any:
         try:
             # Not by way of the stream's own __anext__: this takes its place, and costs as much.
-            return repaired(await self._receive())
+            return repair_frame(await self._receive())
         except anyio.EndOfStream:
             self._ended()
             raise StopAsyncIteration from None
@@ -343,13 +343,13 @@ class _Repairing:
 
 
 @asynccontextmanager
-async def watched(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
+async def watch_transport(transport: Any, ended: Callable[[], None]) -> AsyncIterator[tuple[Any, Any]]:
     """A transport of the SDK, with its broken answers repaired; `ended` is called when the server has hung up."""
     async with transport as (read, write):
         yield _Repairing(read, ended), write
 
 
-def repaired(item: Any) -> Any:
+def repair_frame(item: Any) -> Any:
     """What came from the server, or the error answer to the call that a broken frame was meant to answer."""
     errors = getattr(item, "errors", None) if isinstance(item, Exception) else None
     if not callable(errors):
@@ -402,7 +402,9 @@ def copy_transport(given: Any) -> Any | None:
         return _over_http(make, call)
     if factory := signature.parameters.get("httpx_client_factory"):
         plain = call.arguments.get("httpx_client_factory", factory.default)
-        call.arguments["httpx_client_factory"] = lambda *args, **options: traced(plain(*args, **options), apart=True)
+        call.arguments["httpx_client_factory"] = lambda *args, **options: trace_client(
+            plain(*args, **options), apart=True
+        )
     return make(*call.args, **call.kwargs)
 
 
@@ -414,12 +416,12 @@ async def _over_http(make: Any, call: inspect.BoundArguments) -> AsyncIterator[A
     if given is not None:
         # Whose it is closes it.
         if given.is_closed:
-            raise closed()
-        call.arguments["http_client"] = traced(given)
+            raise closed_error()
+        call.arguments["http_client"] = trace_client(given)
         async with make(*call.args, **call.kwargs) as streams:
             yield streams
         return
-    async with traced(create_mcp_http_client()) as http:
+    async with trace_client(create_mcp_http_client()) as http:
         call.arguments["http_client"] = http
         async with make(*call.args, **call.kwargs) as streams:
             yield streams
@@ -437,7 +439,7 @@ def trace_sessions() -> None:
 def _tracing(send: Callable[..., Any], apart: bool) -> Callable[..., Any]:
     @wraps(send)
     def sending(client: Any, *given: Any, **options: Any) -> Any:
-        return send(client if active_trace.get() is None else traced(client, apart=apart), *given, **options)
+        return send(client if active_trace.get() is None else trace_client(client, apart=apart), *given, **options)
 
     return sending
 
@@ -461,7 +463,7 @@ def copy_fastmcp_transport(transport: Any) -> Any:
             if given is None:
                 # Neither of the two takes it; both leave redirects to the SDK, as it wants them.
                 options.pop("follow_redirects", None)
-            return traced((given or checked or create_mcp_http_client)(**options), apart=apart)
+            return trace_client((given or checked or create_mcp_http_client)(**options), apart=apart)
 
         made.httpx_client_factory = factory
         return made

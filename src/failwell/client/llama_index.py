@@ -21,7 +21,7 @@ except ImportError as problem:
 from failwell.model import Policy
 from failwell.observe import Events
 
-from .bridge import Bridge, RenderedFailure, attach, attached
+from .bridge import Bridge, RenderedFailure, attach, bridge_of
 
 S = TypeVar("S", bound=McpToolSpec)
 
@@ -54,7 +54,7 @@ def recovering(spec: S, *, policy: Policy | None = None, events: Events | None =
 @cache
 def _recovering(kind: Any) -> Any:
     async def acall(self: Any, *given: Any, **arguments: Any) -> Any:
-        bridge, name = attached(self), self.metadata.get_name()
+        bridge, name = bridge_of(self), self.metadata.get_name()
 
         def told(failed: RenderedFailure) -> ToolOutput:
             return ToolOutput(

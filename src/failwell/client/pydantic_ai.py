@@ -26,7 +26,7 @@ from failwell.model import Next, Policy
 from failwell.observe import Events
 from failwell.recovery import store_of
 
-from .bridge import Bridge, RenderedFailure, attach, call_under_way, noted
+from .bridge import Bridge, RenderedFailure, attach, call_under_way, note_calls
 
 _OWN: Final = "pydantic_ai.exceptions"
 
@@ -74,7 +74,7 @@ class RecoveringToolset(WrapperToolset[AgentDepsT]):
             return None if is_done else last
 
         def translate(exc: Exception) -> Exception:
-            return exc if _is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed)) else call.noted_failure(exc)
+            return exc if _is_own(exc) and not isinstance(exc, (ModelRetry, ToolFailed)) else call.last_failure(exc)
 
         def told(failed: RenderedFailure) -> str:
             if not failed.is_error:
@@ -125,7 +125,7 @@ def _watching(client: Any) -> Any:
             call.run.use_key(store_of(getattr(self, "server_capabilities", None)), call.tools)
             if meta := call.meta:
                 options["meta"] = {**(options.get("meta") or {}), **meta}
-        return await noted(client.call_tool_mcp)(self, *args, **options)
+        return await note_calls(client.call_tool_mcp)(self, *args, **options)
 
     return type(client.__name__, (client,), {"call_tool_mcp": call_tool_mcp})
 

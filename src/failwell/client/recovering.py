@@ -33,10 +33,10 @@ from failwell.recovery import (
     Report,
     Run,
     Verdict,
-    explained,
+    explain_failure,
+    find_misspelling,
     is_in_words,
-    misspelt,
-    remembered,
+    shorten_report,
     store_of,
 )
 from failwell.redact import DEFAULT
@@ -286,7 +286,7 @@ class Recovering:
             report.result = result
         else:
             report.error, report.result = await self._end(call, result, outcome)
-        kept = remembered(report)
+        kept = shorten_report(report)
         self.reports.append(kept)
         if self._emitter is not None:
             info = getattr(self._live_client(), "server_info", None)
@@ -309,14 +309,14 @@ class Recovering:
                 refusal = run.refusal(self._listing.tools)
             if refusal is not None:
                 # If it was called before, there is something better to tell than why it is not called once more.
-                return (None, run.refused(refusal)) if outcome is None else (result, outcome)
+                return (None, run.record_refusal(refusal)) if outcome is None else (result, outcome)
             try:
                 result, outcome = await self._attempt(call)
             except (KeyForgotten, _NoLongerRepeatable):
-                run.let_go()
+                run.release()
                 return result, outcome
             except BaseException:
-                run.let_go()
+                run.release()
                 raise
             if outcome is None or (result is not None and isinstance(outcome, ToolError) and not outcome.is_error):
                 run.worked(self._listing.tools)
@@ -325,7 +325,7 @@ class Recovering:
                 call.connected.retire()
             if isinstance(outcome, ToolError):
                 traits = self._listing.tools.traits(report.tool)
-                outcome = explained(outcome, report.tool, report.arguments, self._listing.known, traits)
+                outcome = explain_failure(outcome, report.tool, report.arguments, self._listing.known, traits)
             await self._list_after(call)
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
@@ -343,7 +343,7 @@ class Recovering:
         # A yes leaves the arguments as they are; what else is answered is no word about this call.
         if await user.ask_user(refusal, arguments, call.run.left) is not arguments:
             return False
-        call.run.confirmed()
+        call.run.release_hold()
         return True
 
     async def _attempt(self, call: _Call) -> tuple[Any, Outcome | None]:
@@ -372,7 +372,7 @@ class Recovering:
             if call.by_mark and not listing.tools.traits(report.tool).repeatable:
                 raise _NoLongerRepeatable
             if not listing.knows(report.tool, report.arguments):
-                problem = misspelt(report.tool, report.arguments, listing.known)
+                problem = find_misspelling(report.tool, report.arguments, listing.known)
                 if problem is not None:
                     return None, problem
             if self._store[0] is not live:
@@ -436,7 +436,7 @@ class Recovering:
         if not run.may_follow(verdict, self._listing.tools):
             return False
         if wait is not None:
-            if not run.takes(verdict):
+            if not run.consume_budget(verdict):
                 return False
             call.by_mark = run.key.sent and self._listing.tools.traits(run.report.tool).repeatable
             await self._clock.sleep(wait)

@@ -10,9 +10,9 @@ from .attempts import NEVER_SENT, has_escaped, is_in_words
 from .engine import Ending, Engine, Run, Verdict, Watch
 from .hold import SECONDS, Held, Hold, leaves_in_doubt
 from .idempotency_key import IDEMPOTENCY_FIRST, IDEMPOTENCY_KEY, IDEMPOTENCY_STORE, KeyForgotten, store_of
-from .report import Attempt, Report, remembered
+from .report import Attempt, Report, shorten_report
 from .retry_limits import LOST, Limits
-from .tools import Tools, explained, misspelt, schema_of
+from .tools import Tools, explain_failure, find_misspelling, schema_of
 
 __all__ = [
     # The engine, and what it is given and gives.
@@ -31,7 +31,7 @@ __all__ = [
     # What was tried for one call.
     "Report",
     "Attempt",
-    "remembered",
+    "shorten_report",
     # The keys by which a server knows a call.
     "IDEMPOTENCY_KEY",
     "IDEMPOTENCY_STORE",
@@ -44,7 +44,7 @@ __all__ = [
     "has_escaped",
     "is_in_words",
     # What a server's own list says about a call.
-    "explained",
-    "misspelt",
+    "explain_failure",
+    "find_misspelling",
     "schema_of",
 ]

@@ -8,7 +8,7 @@ Nothing here calls, waits or reads the time by itself. Whoever drives it does: a
         …make the call; if it worked: run.worked(tools), and that was it
         run.failed(error)
         verdict = run.after(error, tools)
-        if not run.takes(verdict):
+        if not run.consume_budget(verdict):
             return run.ending(verdict.outcome, tools)
         …wait for verdict.wait seconds
 """
@@ -199,7 +199,7 @@ class Run:
     def refusal(self, tools: Tools) -> ToolError | None:
         """Why the call had better not be made now, or None.
 
-        Then it must be, and what came of it be said: by `worked`, by `failed`, or by `let_go`.
+        Then it must be, and what came of it be said: by `worked`, by `failed`, or by `release`.
         """
         report, limits = self.report, self.engine.limits
         self.began, self._made, self._is_keyed = self.engine.clock.monotonic(), False, False
@@ -214,13 +214,13 @@ class Run:
         if report.attempts:
             return None
         held = self.engine.hold.find(report.tool, report.arguments, self.engine.clock.monotonic())
-        return held and held.told_by(lambda: tools.check_of(report.tool, report.arguments))
+        return held and held.with_check(lambda: tools.check_of(report.tool, report.arguments))
 
-    def confirmed(self) -> None:
+    def release_hold(self) -> None:
         """The user says that the call may be run again."""
         self.engine.hold.release(self.report.tool, self.report.arguments)
 
-    def refused(self, why: ToolError) -> ToolError:
+    def record_refusal(self, why: ToolError) -> ToolError:
         """Note that the call was not made at all."""
         decision = decide(why) if why.effect in IN_DOUBT else Decision(Next.GIVE_UP, " ".join(why.message.split()))
         self._note(why, decision, made=False)
@@ -256,7 +256,7 @@ class Run:
             # What only reads changes nothing, so what failed before would fail again.
             limits.succeed(report.tool, report.arguments, changed=not reads)
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """The attempt was given up before it told anything."""
         self.engine.limits.release(self.report.tool)
 
@@ -318,7 +318,7 @@ class Run:
         is_quoted = isinstance(outcome, NeedsInput) and outcome.standing == "quoted"
         return not is_quoted or tools.traits(self.report.tool).repeatable
 
-    def takes(self, verdict: Verdict) -> bool:
+    def consume_budget(self, verdict: Verdict) -> bool:
         """Whether the same call is made again, after the wait: then that is taken from the budget.
 
         It is looked at once more, since others may have taken what was left, and whoever listens all the time.

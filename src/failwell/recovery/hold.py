@@ -41,7 +41,7 @@ class Held(NamedTuple):
             verify=self.verify,
         )
 
-    def told_by(self, check: Callable[[], Action | None]) -> Held:
+    def with_check(self, check: Callable[[], Action | None]) -> Held:
         """The same with the call that tells, if it is known only that there may be one."""
         return self if self.verify is not None else self._replace(verify=check())
 

@@ -80,7 +80,7 @@ class Report:
         return "\n".join(lines)
 
 
-def remembered(report: Report) -> Report:
+def shorten_report(report: Report) -> Report:
     """The report as it is kept for later: without the result, and with nothing else that is large.
 
     Errors are guarded as they are on every way out, and what they were made from is let go.

@@ -89,7 +89,7 @@ def _schema_of(tool: object) -> Any:
     return tool.input_schema if hasattr(tool, "input_schema") else getattr(tool, "inputSchema", None)
 
 
-def explained(
+def explain_failure(
     error: ToolError, tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any], traits: Traits
 ) -> ToolError:
     """The error, with what the call breaks of what the server lists, and the corrected call.
@@ -122,7 +122,7 @@ def explained(
     return error.replace(**kind, **_next_call(found, arguments, schema))
 
 
-def misspelt(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:
+def find_misspelling(tool: str, arguments: Mapping[str, Any], listed: Mapping[str, Any]) -> ToolError | None:
     """Why a call had better not be sent: it has an argument that the tool does not know, and lacks the one it means.
 
     Many servers ignore what they do not know, and do the thing without it: a payment, in another currency.

@@ -7,7 +7,7 @@ from typing import Any
 
 from failwell.model import ToolError
 from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
-from failwell.recovery import Report, remembered
+from failwell.recovery import Report, shorten_report
 from failwell.redact import DEFAULT
 
 from .core import RelayCore
@@ -40,7 +40,7 @@ class CallEvents:
         report.seconds = self._core.clock.monotonic() - request.began
         if options.names is not None:
             about |= self._identity(request, options.names)
-            report = remembered(report)
+            report = shorten_report(report)
         event = event_of(report, outcome, **about)
         if prevented:
             event = replace(event, prevented=True)

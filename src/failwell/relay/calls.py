@@ -10,7 +10,7 @@ from failwell.formats import META_KEY, keys
 from failwell.model import NOTHING_RAN, Effect, Kind, NeedsInput, Policy, ToolError, is_refusal_status
 from failwell.model import text as plain_text
 from failwell.readers import read, text_of
-from failwell.recovery import Engine, Limits, Run, explained
+from failwell.recovery import Engine, Limits, Run, explain_failure
 
 from . import answers, failures
 from .actions import Note, ToClient
@@ -136,7 +136,7 @@ class Calls:
 
     def refuse(self, request: RelayedRequest, why: ToolError) -> None:
         assert request.run is not None
-        self.end(request, request.run.refused(why), None)
+        self.end(request, request.run.record_refusal(why), None)
 
     def tool_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
         assert request.run is not None
@@ -145,7 +145,7 @@ class Calls:
             is_asking = type(result) is dict and result.get("resultType") == "input_required"
             if is_asking or (type(result) is dict and ("task" in result or result.get("resultType") == "task")):
                 # A question to the user, or work that goes on: neither worked nor failed so far.
-                request.run.let_go()
+                request.run.release()
                 frame, message = self._of_task(request, frame, message)
             else:
                 request.run.worked(self._core.listing.tools)
@@ -167,7 +167,7 @@ class Calls:
             self._core.lists.renew()
         if not isinstance(outcome, ToolError) or not outcome.is_error:
             # A question to the user, a warning, or what only the client can act on.
-            request.run.let_go()
+            request.run.release()
             number = error.get("code") if isinstance(error, Mapping) else None
             if number in _PROTOCOL_NUMBERS - _ASKING_NUMBERS and (denied := read(message)) is not None:
                 # It proves nothing: somebody between us and the server may say so of a call that it has passed on.
@@ -215,7 +215,7 @@ class Calls:
         """An answer came that cannot be read, and is no success."""
         assert request.run is not None
         request.last, request.said = None, None
-        self.end(request, request.run.refused(failures.unreadable(request.tool)), None)
+        self.end(request, request.run.record_refusal(failures.unreadable(request.tool)), None)
 
     def settle(self, request: RelayedRequest, outcome: ToolError, frame: bytes | None, text: str = "") -> None:
         """A call failed: it is made again where the engine says so and it can do no harm, and told otherwise."""
@@ -277,7 +277,7 @@ class Calls:
             # Not the server answered, but whatever stands in front of it, and not that it refuses.
             outcome = outcome.replace(effect=Effect.UNKNOWN)
         outcome = self._ruled(request, outcome, text) if core.options.rules is not None else outcome
-        outcome = explained(outcome, tool, request.arguments, tools.listed, traits)
+        outcome = explain_failure(outcome, tool, request.arguments, tools.listed, traits)
         if outcome.origin == "peer" and outcome.kind is Kind.VALIDATION:
             self._gate.heard(outcome, tool, core.listing)
         run.failed(outcome, core.life)
@@ -286,7 +286,7 @@ class Calls:
         verdict = run.after(outcome, tools)
         request.last, request.answer = verdict.outcome, frame
         wait = verdict.wait if self._is_harmless(request, verdict.outcome) else None
-        if wait is not None and run.may_follow(verdict, tools) and run.takes(verdict):
+        if wait is not None and run.may_follow(verdict, tools) and run.consume_budget(verdict):
             request.is_again = True
             core.move(request, Event.WAIT)
             core.after(wait, lambda: self.again(request))
@@ -367,7 +367,7 @@ class Calls:
 
     def let_go(self, request: RelayedRequest) -> None:
         if request.run is not None:
-            request.run.let_go()
+            request.run.release()
 
 
 def _nobody(message: Message) -> None:

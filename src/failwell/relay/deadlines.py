@@ -63,7 +63,7 @@ class Deadlines:
         request.run = request.run or self._calls.begin(request)
         if self._core.starts_in > 0:
             error = error.replace(retry_after=float(ceil(self._core.starts_in)))
-        self._calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+        self._calls.end(request, request.run.record_refusal(error) if request.last is None else request.last, None)
 
     def timeout_of(self, request: RelayedRequest) -> float | None:
         """How many seconds a call may take without a word; None for no limit."""

@@ -269,7 +269,9 @@ class Lifecycle:
         error = failures.not_back(death, self._core.command, request.tool or None)
         if request.run is not None or request.tool:
             request.run = request.run or self._core.calls.begin(request)
-            self._core.calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+            self._core.calls.end(
+                request, request.run.record_refusal(error) if request.last is None else request.last, None
+            )
         else:
             self._core.answer(request, answers.error_answer(request.id, error.message, error))
 
@@ -322,7 +324,9 @@ class Lifecycle:
             else:
                 request.run = request.run or core.calls.begin(request)
                 error = failures.cut_short(request.tool) if was is State.SENT else failures.ending(request.tool)
-                core.calls.end(request, request.run.refused(error) if request.last is None else request.last, None)
+                core.calls.end(
+                    request, request.run.record_refusal(error) if request.last is None else request.last, None
+                )
         core.out.append(Quit(0))
 
     @property
