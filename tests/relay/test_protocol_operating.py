@@ -82,15 +82,6 @@ def test_a_tool_may_have_a_time_of_its_own(tmp_path: Path) -> None:
         ("[[rules]]\nset = { retry_after = -5 }", "retry_after is a number of seconds above zero, not -5"),
         ("[[rules]]\nset = { retry_after = nan }", "retry_after is a number of seconds above zero, not nan"),
         ("[[rules]]\nset = { retry_after = inf }", "retry_after is a number of seconds above zero, not inf"),
-        (
-            "[[rules]]\ntext = '(\\w+\\s?)*\\.$'\nset = { code = 'X' }",
-            r"rule 1 of {file}: The pattern '(\\w+\\s?)*\\.$' can match the same text in ",
-        ),
-        ("[[rules]]\ntext = '(x+x+)+y'\nset = { code = 'X' }", "so hostile text could stall it; make its repetitions "),
-        (
-            "[[rules]]\ntext = 'a.*b.*c.*d.*e'\nset = { code = 'X' }",
-            "so hostile text could stall it; make its repetitions ",
-        ),
         ("[[rules]]\nset = { code = 5 }", "code is a text, not 5"),
         ("[[rules]]\nset = { code = 'no such code!' }", "'no such code!' is no code; one looks like RATE_LIMITED"),
         ("[[rules]]\ntimeout = 'soon'", "'soon' is no time; it looks like 90, 90s or 5m"),
@@ -104,23 +95,11 @@ def test_a_broken_rule_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert line.format(file=file) in said
 
 
-@pytest.mark.parametrize(
-    ("pattern", "reach"),
-    [
-        ("quota exceeded", 20_000),
-        ("(?:rate|quota) .* exceeded", 20_000),
-        (".*quota exceeded.*", 1_000),
-        (r"\d+ of \d+ .* exceeded", 250),
-    ],
-)
-def test_a_pattern_is_searched_in_no_more_than_it_can_be_searched_in_quickly(
-    tmp_path: Path, pattern: str, reach: int
-) -> None:
-    said = "quota 5 of 6 quota exceeded"
-    (rule,) = ruled(tmp_path, f"[[rules]]\ntext = '{pattern}'\nset = {{ code = 'QUOTA' }}").rules
-    for space, fits in ((reach - len(said), True), (reach, False)):
+def test_a_pattern_is_searched_in_the_beginning_of_the_words(tmp_path: Path) -> None:
+    said = "quota exceeded"
+    (rule,) = ruled(tmp_path, f"[[rules]]\ntext = '{said}'\nset = {{ code = 'QUOTA' }}").rules
+    for space, fits in ((1_000 - len(said), True), (1_000, False)):
         assert rule.fits("pay_invoice", ToolError("no"), " " * space + said) is fits
-        assert rule.fits("pay_invoice", ToolError(" " * space + said), "") is fits
 
 
 # Keys
