@@ -10,26 +10,23 @@ import sys
 import textwrap
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import FunctionType, MethodType, ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from failwell.model import Code, NeedsInput, ToolError, error, find, required
 from failwell.readers import DEFAULT, Table, classify, partial_failure
 
-_DEEPEST: Final = 12
 _LARGEST: Final = 1000
 
 
-class _Instance:
+class _Object(NamedTuple):
     """Some object of a class that is known only by its class; of None nothing is known."""
 
-    __slots__ = ("cls",)
-
-    def __init__(self, cls: type | None) -> None:
-        self.cls = cls
+    cls: type | None = None
 
 
-_UNKNOWN: Final = _Instance(None)
+_UNKNOWN: Final = _Object()
 # Functions of ours that make an error, with the code they make it with unless they are told another.
 _MAKERS: Final[dict[Any, str | None]] = {
     error: None,
@@ -45,71 +42,58 @@ def codes_in(function: Callable[..., Any], table: Table = DEFAULT) -> frozenset[
     """
     module: str = getattr(inspect.unwrap(function), "__module__", "") or ""
     # The author's own package, and nobody else's.
-    reader = _Reader(getattr(sys.modules.get(module), "__package__", "") or module, table)
-    reader.read(function)
-    return frozenset(reader.codes)
-
-
-class _Reader:
-    def __init__(self, package: str, table: Table) -> None:
-        self.codes: set[str] = set()
-        self._package = package
-        self._table = table
-        self._seen: set[Any] = set()
-
-    def read(self, function: Any, depth: int = 0) -> None:
-        while isinstance(function, functools.partial):
-            function = function.func
-        function = inspect.unwrap(function)
-        plain = getattr(function, "__func__", function)
+    package = getattr(sys.modules.get(module), "__package__", "") or module
+    codes, seen, left = set[Any](), set[Any](), list[Any]([function])
+    while left:
+        called = left.pop()
+        while isinstance(called, functools.partial):
+            called = called.func
+        called = inspect.unwrap(called)
+        plain = getattr(called, "__func__", called)
         code = getattr(plain, "__code__", None)
-        if code is None or code in self._seen or depth > _DEEPEST:
-            return
-        self._seen.add(code)
+        if code is None or code in seen:
+            continue
+        seen.add(code)
         try:
-            tree = ast.parse(textwrap.dedent(inspect.getsource(plain)))
+            nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(plain)))))
         except (OSError, TypeError, SyntaxError, ValueError):
-            return
-        scope = _scope(plain, getattr(function, "__self__", None))
-        for node in ast.walk(tree):
+            continue
+        scope = _scope(plain, getattr(called, "__self__", None))
+        for node in nodes:
             if isinstance(node, ast.ImportFrom):
-                module = sys.modules.get(node.module or "")
-                scope.update({each.asname or each.name: getattr(module, each.name, _UNKNOWN) for each in node.names})
+                home = sys.modules.get(node.module or "")
+                scope.update({each.asname or each.name: getattr(home, each.name, _UNKNOWN) for each in node.names})
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 scope.setdefault(node.targets[0].id, _find(node.value, scope))
             elif isinstance(node, ast.withitem) and isinstance(node.optional_vars, ast.Name):
                 scope.setdefault(node.optional_vars.id, _find(node.context_expr, scope))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                self._call(_find(node.func, scope), node, scope, depth)
-            elif isinstance(node, ast.Raise) and isinstance(node.exc, (ast.Name, ast.Attribute)):
-                self._call(_find(node.exc, scope), None, scope, depth)
-            elif (
-                isinstance(node, ast.Name) and isinstance(held := scope.get(node.id), Mapping) and len(held) <= _LARGEST
-            ):
+        for node in nodes:
+            held = scope.get(node.id) if isinstance(node, ast.Name) else None
+            if isinstance(held, Mapping) and len(held) <= _LARGEST:
                 # The codes in a table that the function looks things up in.
                 found = (value.name if isinstance(value, Code) else value for value in held.values())
-                self.codes |= {name for name in found if isinstance(name, str) and find(name, exact=True) is not None}
-
-    def _call(self, target: Any, call: ast.Call | None, scope: Mapping[str, Any], depth: int) -> None:
-        is_class = isinstance(target, type)
-        if isinstance(target, Code):
-            self.codes.add(target.name)
-        elif is_class and issubclass(target, ToolError):
-            self._add(_code_given(call, scope) or target._defaults.get("code"))
-        elif isinstance(target, FunctionType) and target in _MAKERS:
-            self._add(_code_given(call, scope) or _MAKERS[target])
-        elif is_class and issubclass(target, BaseException):
-            if not issubclass(target, NeedsInput):
-                self._add(_code_of_class(target, self._table))
-        elif is_class or isinstance(target, (FunctionType, MethodType)):
-            module = getattr(inspect.unwrap(target), "__module__", None) or ""
-            if module == self._package or module.startswith(f"{self._package}."):
-                self.read(vars(target).get("__init__") if is_class else target, depth + 1)
-
-    def _add(self, code: object) -> None:
-        if isinstance(code, str):
-            self.codes.add(code)
+                codes |= {name for name in found if isinstance(name, str) and find(name, exact=True) is not None}
+            call = node if isinstance(node, ast.Call) else None
+            raised = node.exc if isinstance(node, ast.Raise) else None
+            named = call.func if call is not None else raised if isinstance(raised, (ast.Name, ast.Attribute)) else None
+            target = None if named is None else _find(named, scope)
+            if isinstance(target, Code):
+                codes.add(target.name)
+            elif isinstance(target, type) and issubclass(target, ToolError):
+                codes.add(_code_given(call, scope) or target._defaults.get("code"))
+            elif isinstance(target, FunctionType) and target in _MAKERS:
+                codes.add(_code_given(call, scope) or _MAKERS[target])
+            elif isinstance(target, type) and issubclass(target, BaseException):
+                # About which nothing else is known.
+                with suppress(Exception):
+                    codes.add(
+                        None if issubclass(target, NeedsInput) else classify(target.__new__(target), table=table).code
+                    )
+            elif isinstance(target, (type, FunctionType, MethodType)):
+                place: str = getattr(inspect.unwrap(target), "__module__", None) or ""
+                if place == package or place.startswith(f"{package}."):
+                    left.append(vars(target).get("__init__") if isinstance(target, type) else target)
+    return frozenset(code for code in codes if isinstance(code, str))
 
 
 def _scope(function: Any, bound: Any) -> dict[str, Any]:
@@ -127,7 +111,7 @@ def _scope(function: Any, bound: Any) -> dict[str, Any]:
         owner: Any = sys.modules.get(function.__module__)
         for part in function.__qualname__.split(".")[:-1]:
             owner = getattr(owner, part, None)
-        scope[names[0]] = bound if bound is not None else _Instance(owner if isinstance(owner, type) else None)
+        scope[names[0]] = bound if bound is not None else _Object(owner if isinstance(owner, type) else None)
     return scope
 
 
@@ -138,11 +122,11 @@ def _hints(function: Any) -> dict[str, Any]:
         return {}
 
 
-def _typed(hint: Any) -> _Instance:
+def _typed(hint: Any) -> _Object:
     """An object of the type that a hint names."""
     parts = [hint] if isinstance(hint, type) else [part for part in typing.get_args(hint) if isinstance(part, type)]
     parts = [part for part in parts if part is not type(None)]
-    return _Instance(parts[0]) if len(parts) == 1 else _UNKNOWN
+    return _Object(parts[0]) if len(parts) == 1 else _UNKNOWN
 
 
 def _find(node: ast.expr, scope: Mapping[str, Any]) -> Any:
@@ -153,13 +137,13 @@ def _find(node: ast.expr, scope: Mapping[str, Any]) -> Any:
         return scope.get(node.id, _UNKNOWN)
     if isinstance(node, ast.Call):
         made = _find(node.func, scope)
-        return _Instance(made) if isinstance(made, type) else _typed(_hints(made).get("return"))
+        return _Object(made) if isinstance(made, type) else _typed(_hints(made).get("return"))
     if not isinstance(node, ast.Attribute):
         return _UNKNOWN
     owner = _find(node.value, scope)
     if isinstance(owner, (ModuleType, type)):
         return getattr(owner, node.attr, _UNKNOWN)
-    cls = owner.cls if isinstance(owner, _Instance) else type(owner)
+    cls = owner.cls if isinstance(owner, _Object) else type(owner)
     found = inspect.getattr_static(owner if cls is type(owner) else cls, node.attr, None) if cls is not None else None
     if isinstance(found, (staticmethod, classmethod)):
         return found.__func__
@@ -178,11 +162,3 @@ def _code_given(call: ast.Call | None, scope: Mapping[str, Any]) -> str | None:
             found = value.value if isinstance(value, ast.Constant) else _find(value, scope)
             return found.name if isinstance(found, Code) else found if isinstance(found, str) else None
     return None
-
-
-def _code_of_class(exception: type[BaseException], table: Table) -> str | None:
-    """The code that the table gives an exception of this class, about which nothing else is known."""
-    try:
-        return classify(exception.__new__(exception), table=table).code
-    except Exception:
-        return None

@@ -17,7 +17,7 @@ import mcp.types
 from mcp.server.fastmcp.utilities.func_metadata import FuncMetadata  # type: ignore[import-not-found]
 from mcp.server.lowlevel.server import request_ctx  # type: ignore[attr-defined]
 
-from failwell.model import Effect, Nature, ToolError, marks, unwrapped
+from failwell.model import Effect, Nature, ToolError, unwrapped
 from failwell.readers import code_of, from_schema
 from failwell.sdk import CallToolResult
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
@@ -50,37 +50,32 @@ LATEST: Final = str(types.LATEST_PROTOCOL_VERSION)
 _SPOKEN: Final[list[str]] = import_module("mcp.shared.version").SUPPORTED_PROTOCOL_VERSIONS
 
 
-class _Notes:
-    """What became of one call inside the SDK's handler."""
+class OlderRequest:
+    """A request of 1.x, and its session, by the names that 2.x has for what the boundary asks of them. Nothing is read
+    before somebody needs it."""
 
-    # Values of the class: most calls change two of them.
-    runs: tuple[BaseException, ...] = ()
-    """What each run of the tool has raised: somebody's middleware may have it run again."""
-    entered = False
-    raised: BaseException | None = None
-    refused: BaseException | None = None
-    """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
-    returned: Any = None
-
-
-_noting: ContextVar[_Notes | None] = ContextVar("failwell_noting", default=None)
-
-
-def run_raised(name: str, exc: BaseException) -> None:
-    """Say what a run of a tool has raised; arguments that were refused were no run."""
-    notes, call = _noting.get(), current.get()
-    if notes is not None and call is not None and call.is_of(name) and not is_refusal(links := trail(exc)):
-        notes.runs += (links[-1][0],)
-
-
-class OlderSession:
-    """A session of 1.x by the names that 2.x has for what the boundary asks of it."""
-
-    __slots__ = ("_connection", "_context")
+    may_go_on = False
 
     def __init__(self, context: Any) -> None:
         self._context = context
         self._connection = context.session
+        self.request_id = context.request_id
+        self.request = getattr(context, "request", None)
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        meta = self._context.meta
+        return {} if meta is None else {"_meta": meta.model_dump(by_alias=True, exclude_none=True)}
+
+    @property
+    def protocol_version(self) -> str:
+        sent = getattr(self._connection, "client_params", None)
+        asked = LATEST if sent is None else str(sent.protocolVersion)
+        return asked if asked in _SPOKEN else LATEST
+
+    @property
+    def session(self) -> OlderRequest:
+        return self
 
     @property
     def client_params(self) -> SimpleNamespace | None:
@@ -110,31 +105,8 @@ class OlderSession:
         token = getattr(self._context.meta, "progressToken", None)
         if token is not None:
             await self._connection.send_progress_notification(
-                token, progress, total, message=message, related_request_id=str(self._context.request_id)
+                token, progress, total, message=message, related_request_id=str(self.request_id)
             )
-
-
-class OlderRequest:
-    """The same of a request. Nothing is read before somebody needs it."""
-
-    may_go_on = False
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-        self.request_id = context.request_id
-        self.request = getattr(context, "request", None)
-        self.session = OlderSession(context)
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        meta = self._context.meta
-        return {} if meta is None else {"_meta": meta.model_dump(by_alias=True, exclude_none=True)}
-
-    @property
-    def protocol_version(self) -> str:
-        sent = getattr(self._context.session, "client_params", None)
-        asked = LATEST if sent is None else str(sent.protocolVersion)
-        return asked if asked in _SPOKEN else LATEST
 
 
 def _request_now() -> OlderRequest | None:
@@ -150,27 +122,17 @@ def _is_within() -> bool:
 
 
 class _Handlers(dict[type, Handler]):
-    """The handlers of a server, each given out with what is wrapped around it."""
+    """The handlers of a server, each with what is wrapped around it, whenever it is registered."""
 
     def __init__(self, handlers: Mapping[type, Handler], wrappers: Mapping[type, Wrapper]) -> None:
-        super().__init__(handlers)
+        super().__init__()
         self._wrappers = wrappers
-        self._made: dict[type, tuple[Handler, Handler]] = {}
+        for kind, handler in handlers.items():
+            self[kind] = handler
 
-    def __getitem__(self, kind: type) -> Handler:
-        return self._wrapped(kind, super().__getitem__(kind))
-
-    def get(self, kind: type, default: Any = None) -> Any:
-        # So the SDK asks, at each request.
-        handler = super().get(kind)
-        return default if handler is None else self._wrapped(kind, handler)
-
-    def _wrapped(self, kind: type, handler: Handler) -> Handler:
-        known = self._made.get(kind)
-        if known is None or known[0] is not handler:
-            wrap = self._wrappers.get(kind)
-            known = self._made[kind] = (handler, handler if wrap is None else wrap(handler))
-        return known[1]
+    def __setitem__(self, kind: type, handler: Handler) -> None:
+        wrap = self._wrappers.get(kind)
+        super().__setitem__(kind, handler if wrap is None else wrap(handler))
 
 
 class OlderTools(ServedTools):
@@ -222,25 +184,36 @@ def _note_runs(handler: Handler) -> bool:
     function = cell.cell_contents
 
     async def noted(*given: Any, **options: Any) -> Any:
-        notes = _noting.get()
-        if notes is None:
+        call = _noting.get()
+        if call is None:
             return await function(*given, **options)
-        notes.entered = True
+        call.entered = True
         try:
-            notes.returned = unwrapped(await function(*given, **options))
+            call.returned = unwrapped(await function(*given, **options))
         except BaseException as exc:
-            notes.raised = exc
+            call.raised = exc
             raise
-        return notes.returned
+        return call.returned
 
     cell.cell_contents = noted
     return True
 
 
 class _OlderCall(ToolCall):
-    """A call that the SDK's handler makes."""
+    """A call that the SDK's handler makes, and what became of it inside that."""
 
-    __slots__ = ("_handler", "_is_sdks", "_notes", "_request", "_sent", "last")
+    __slots__ = (
+        "_handler",
+        "_is_sdks",
+        "_request",
+        "_sent",
+        "entered",
+        "last",
+        "raised",
+        "refused",
+        "returned",
+        "runs",
+    )
 
     def __init__(self, tools: OlderTools, handler: Handler, is_sdks: bool, call: ServedCall, request: Any) -> None:
         super().__init__(tools, call, handler)
@@ -248,9 +221,18 @@ class _OlderCall(ToolCall):
         self._is_sdks = is_sdks
         self._request = request
         self._sent = call.arguments
-        self._notes = _Notes()
+        self._forget()
+
+    def _forget(self) -> None:
+        self.entered = False
+        self.raised: BaseException | None = None
+        self.refused: BaseException | None = None
+        """What kept the SDK from looking up the tool: it asks the server's own list, past middleware."""
+        self.runs: tuple[BaseException, ...] = ()
+        """What each run of the tool has raised: somebody's middleware may have it run again."""
+        self.returned: Any = None
         self.last: Any = None
-        """What the handler answered last."""
+        """What the handler answered."""
 
     def run(self, arguments: dict[str, Any]) -> Awaitable[Any]:
         made: Awaitable[Any] = self.tools.run(self.call, arguments, self._send)
@@ -261,28 +243,27 @@ class _OlderCall(ToolCall):
         if arguments is not self._sent:
             params = asked.params.model_copy(update={"arguments": arguments})
             asked = asked.model_copy(update={"params": params})
-        notes = self._notes = _Notes()
-        self.last = None
-        token = _noting.set(notes)
+        self._forget()
+        token = _noting.set(self)
         try:
             self.last = await self._handler(asked)
         except BaseException:
-            if notes.raised is None:
+            if self.raised is None:
                 raise
         finally:
             _noting.reset(token)
-        if (raised := notes.raised) is not None:
-            is_proxys = self.last is not None and not _has_run() and all(each is raised for each in notes.runs)
+        if (raised := self.raised) is not None:
+            is_proxys = self.last is not None and not has_finished(name) and all(each is raised for each in self.runs)
             if is_proxys and is_of_proxy(raised) and await tools.stands_for_another(name):
                 # What the server behind it says stands as it is.
                 return self.last.root
             raise raised
-        result, returned = self.last.root, notes.returned
+        result, returned = self.last.root, self.returned
         if getattr(result, "isError", None) is not True or not self._is_sdks:
             return result
-        if not notes.entered:
-            if notes.refused is not None:
-                raise notes.refused
+        if not self.entered:
+            if self.refused is not None:
+                raise self.refused
             # What the SDK found wrong with the arguments, in better words than its own.
             tool = await self.facts()
             problem = None if tool.schema is None else from_schema(tool.schema, self.call.arguments, tool=name)
@@ -294,18 +275,18 @@ class _OlderCall(ToolCall):
         raise BrokenResult(data_in(returned), is_tools=tools.has_finished(name))
 
     async def read(self, raised: BaseException) -> FailedCall:
-        call, tools, notes = self.call, self.tools, self._notes
+        call, tools = self.call, self.tools
         known = await tools.find(call.tool, call.request)
-        if known is not None or _has_run() or not tools.is_unknown(call, raised):
+        if known is not None or has_finished(call.tool) or not tools.is_unknown(call, raised):
             cause = cause_of(raised)
-            for earlier in (each for each in notes.runs if each is not cause):
+            for earlier in (each for each in self.runs if each is not cause):
                 record_failed_run(call.tool, earlier if getattr(earlier, "origin", None) is None else None)
             nature = tools.boundary.reader.effects.nature
             if is_teardown_failure(cause) and nature(known or ToolInfo(call.tool)) is not Nature.READ:
                 mark_teardown_failed(call.tool)
         failed = await super().read(raised)
         outcome = failed.outcome
-        if notes.entered or not self._is_sdks or not isinstance(outcome, ToolError) or outcome.effect is Effect.NONE:
+        if self.entered or not self._is_sdks or not isinstance(outcome, ToolError) or outcome.effect is Effect.NONE:
             return failed
         # The SDK has given up before it called anybody.
         return failed._replace(outcome=outcome.replace(effect=Effect.NONE, standing=None))
@@ -315,9 +296,14 @@ class _OlderCall(ToolCall):
         return found
 
 
-def _has_run() -> bool:
-    passed = marks.get()
-    return passed is not None and passed.has_run
+_noting: ContextVar[_OlderCall | None] = ContextVar("failwell_noting", default=None)
+
+
+def run_raised(name: str, exc: BaseException) -> None:
+    """Say what a run of a tool has raised; arguments that were refused were no run."""
+    noting, call = _noting.get(), current.get()
+    if noting is not None and call is not None and call.is_of(name) and not is_refusal(links := trail(exc)):
+        noting.runs += (links[-1][0],)
 
 
 def data_in(returned: Any) -> Any:
@@ -368,16 +354,16 @@ def install_on(
         """Notes what it raised to the SDK, which asks it before it calls a tool."""
 
         async def listed(request: Any) -> Any:
-            notes = _noting.get()
+            noting = _noting.get()
             try:
                 result = (await handler(request)).root
             except Exception as exc:
-                if notes is not None and not notes.entered:
-                    notes.refused = exc
+                if noting is not None and not noting.entered:
+                    noting.refused = exc
                 raise
             tools.shown(request, result)
             # The SDK itself does not read what a tool declares.
-            return types.ServerResult(result if notes is not None else await publish(result, function))
+            return types.ServerResult(result if noting is not None else await publish(result, function))
 
         return listed
 

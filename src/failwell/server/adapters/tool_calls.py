@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from anyio import move_on_after
 from pydantic import AliasChoices, AliasPath, ValidationError
 
-from failwell.model import ToolError, data_type, frames, marks, unwrapped
+from failwell.model import ToolError, data_type, frames, unwrapped
 from failwell.observe import UNKNOWN
 from failwell.readers import applied_schema, call_of, check_names, code_of, extras_policy, from_schema, text_of
 from failwell.schema import (
@@ -39,6 +39,7 @@ from failwell.server.served_call import (
     connection_of,
     current,
     group_of,
+    has_finished,
     reraise_control_flow,
 )
 
@@ -101,8 +102,7 @@ class ToolCall(FrameworkCall):
         call, tools = self.call, self.tools
         boundary: Boundary = tools.boundary
         known = await tools.find(call.tool, call.request)
-        has_run = (passed := marks.get()) is not None and passed.has_run
-        if known is None and not has_run and tools.is_unknown(call, raised):
+        if known is None and not has_finished(call.tool) and tools.is_unknown(call, raised):
             return boundary.no_such_tool(call, [each.name for each in await tools.all(call.request)], raised)
         call.counted = call.tool
         tool = known or ToolInfo(call.tool)
