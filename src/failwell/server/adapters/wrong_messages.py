@@ -321,7 +321,8 @@ class CheckedPosts:
         session = next((value for name, value in scope["headers"] if name == b"mcp-session-id"), b"")
         wrong, unanswered = self._wrong, self._unanswered
         body, key, is_read = b"", None, False
-        read: Request | Refusal | None = None
+        # Nothing is known of it yet.
+        read: Request | Refusal | None = Request(None, "")
         held: Message | None = None
 
         async def receive_checked() -> Message:
@@ -346,8 +347,10 @@ class CheckedPosts:
 
         async def send_checked(message: Message) -> None:
             nonlocal body, key, held
-            if message["type"] == "http.response.start" and is_read:
-                if isinstance(read, Refusal) or message["status"] == 400:
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                # In a session a 404 says that the session is gone: clients know it by its bare form, and begin another.
+                if isinstance(read, Refusal) or status in (400, 406) or (status == 404 and not session):
                     held, body = message, b""
                     return
             elif held is not None and message["type"] == "http.response.body":
@@ -378,9 +381,9 @@ class CheckedPosts:
             error = ErrorData.model_validate(whole["error"])
             if (completed := self._wrong.complete_error(error, read.method, whole["id"])) is not None:
                 whole["error"] = completed.model_dump(exclude_none=True)
-            return JSONResponse(whole, 400)
+            return JSONResponse(whole, start["status"])
         except (ValueError, TypeError, KeyError, AttributeError):
-            response = Response(said, 400)
+            response = Response(said, start["status"])
             response.raw_headers = start["headers"]
             return response
 
