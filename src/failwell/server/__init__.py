@@ -50,11 +50,7 @@ _MARK: Final = "_failwell_installed"
 # Where the frameworks keep the low-level server that they are built on.
 _BELOW: Final = ("_mcp_server", "_lowlevel_server")
 # These need the SDK, which a server of another framework may do without.
-_LATER: Final = {
-    "progress": ".replies",
-    "reply": ".replies",
-    "tool_result": ".replies",
-}
+_LATER: Final = dict.fromkeys(("progress", "reply", "tool_result"), ".replies")
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL: Final = {
     **dict.fromkeys(("ROUTING", "functions_of", "declared_of"), ".declared_failures"),
@@ -85,12 +81,18 @@ def install(server: S, **options: Unpack[Given]) -> S:
             hint = f"did you mean {meant!r}?" if meant else f"it has {', '.join(known)}."
             raise TypeError(f"install() has no option {name!r}; {hint}")
     chosen = Options(**options)
-    kind = next((_KINDS[name] for name in _names(server) if name in _KINDS), None)
+    names = [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
+    kind = next((_KINDS[name] for name in names if name in _KINDS), None)
     if kind is None:
-        given = f"the class {server.__name__}" if isinstance(server, type) else type(server).__name__
-        raise TypeError(
-            f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {given}; {_remedy(server)}"
+        given, remedy = (
+            type(server).__name__,
+            "for other frameworks decorate the tools with failwell.server.tool_errors.",
         )
+        if isinstance(server, type):
+            given, remedy = f"the class {server.__name__}", "make a server of it first."
+        elif isinstance(server, (list, tuple, set, dict)):
+            remedy = "call it once for each server."
+        raise TypeError(f"install() takes an MCPServer, a low-level mcp Server or a FastMCP, not {given}; {remedy}")
     if any(getattr(each, _MARK, None) is not None for each in _layers(server)):
         raise RuntimeError("Failwell is installed on this server already; give all options to one install() call.")
     adapter = generation(__name__, kind.extra, kind.adapters)
@@ -126,18 +128,6 @@ def _layers(server: object) -> list[object]:
     """A server, and the low-level one that it is built on: whatever is put on one of them is on both."""
     below = (getattr(server, name, None) for name in _BELOW)
     return [server, *(each for each in below if each is not None)]
-
-
-def _remedy(given: object) -> str:
-    if isinstance(given, (list, tuple, set, dict)):
-        return "call it once for each server."
-    if isinstance(given, type):
-        return "make a server of it first."
-    return "for other frameworks decorate the tools with failwell.server.tool_errors."
-
-
-def _names(server: object) -> list[str]:
-    return [f"{base.__module__}.{base.__qualname__}" for base in type(server).__mro__]
 
 
 __all__ = [

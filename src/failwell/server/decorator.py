@@ -10,7 +10,7 @@ from types import CoroutineType
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, overload
 
 from failwell.formats import Outcome
-from failwell.model import NeedsInput, ToolError, Traits, marked_effect, marking, unwrapped
+from failwell.model import NeedsInput, ToolError, marked_effect, marking, unwrapped
 from failwell.observe import log_failure
 from failwell.readers import DEFAULT, Table, classify, from_error, refusal
 from failwell.redact import DEFAULT as GUARD
@@ -18,7 +18,7 @@ from failwell.redact import DEFAULT as GUARD
 from .exception_reader import Effects, source_of
 from .functions import alike, is_of_kind, name_of, passing
 from .options import check_option
-from .served_call import NOTHING_KNOWN, ToolInfo, current
+from .served_call import ToolInfo, current
 
 log = logging.getLogger("failwell.server")
 
@@ -156,15 +156,9 @@ def meaning(
     tier: str | None,
     table: Table = DEFAULT,
     function: object = None,
-    traits: Traits = NOTHING_KNOWN,
-    *,
-    refuses: bool = True,
 ) -> ToolError:
-    """The exception as contract 004 reads it; one that is structured already stays what it is.
-
-    `refuses` says that an exception of the author's own code, such as a ValueError, is the word that nothing was done.
-    """
-    facts = ToolInfo(tool or "", function=function, traits=traits)
+    """The exception as contract 004 reads it; one that is structured already stays what it is."""
+    facts = ToolInfo(tool or "", function=function)
     own = from_error(exc, context=False)
     if own is not None:
         # One of a group, or somebody's reading of an exception, is no word about this tool; an effect given is.
@@ -176,7 +170,7 @@ def meaning(
     error = classify(exc, table=table)
     refused = None if error.authored else refusal(exc, function)
     error = refused or error
-    source = source_of(error, is_authors=error.authored, is_refusal=refuses and refused is not None)
+    source = source_of(error, is_authors=error.authored, is_refusal=refused is not None)
     error = error.replace(**Effects().of(error, facts, source=source, exc=exc))
     changes: dict[str, Any] = {"tool": tool, "tier": tier, "strategy": error.strategy}
     if error.code == "INTERNAL_ERROR":

@@ -61,7 +61,6 @@ class Renderer:
         self.wire = {name: value for name, value in options.wire.items() if name not in WIRE_OPTIONS}
         self.with_meta = self.wire.get("meta", True)
         self.protocol = options.wire.get("protocol", ())
-        self.max_output: int | None = options.wire.get("max_output")
         self._client = options.wire.get("client", "auto")
         self._as_written = options.wire.get("as_written", False)
         self._unplaced: set[tuple[str, tuple[str, ...]]] = set()
@@ -83,7 +82,9 @@ class Renderer:
             raise protocol_error(found["code"], found["message"], found.get("data"))
         asked_for, is_negotiated = call.wanted_format()
         name = asked_for or self.form
-        wire = {key: value for key, value in self.wire.items() if name == self.form or key in _GENERAL}
+        wire = dict(self.wire)
+        if name != self.form:
+            wire = {key: value for key, value in wire.items() if key in _GENERAL}
         if (gate := gate_of(tool.schema, call.arguments, is_own=self.is_gated)) is not None:
             wire["gate"] = gate
             if asked_for is None and not FORMATS[name].gated:

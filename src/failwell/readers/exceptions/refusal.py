@@ -47,7 +47,7 @@ def refusal(exc: BaseException, function: object = None, *, group: BaseException
 
     One of a `group` that was never raised itself is the word of whoever raised the group.
     """
-    row = next((row for row in _REFUSALS if is_a(exc, row[0])), None)
+    row = next(iter([row for row in _REFUSALS if issubclass(type(exc), row[0])]), None)
     raised = exc if group is None or exc.__traceback__ is not None else group
     if not isinstance(exc, Exception) or not _is_raised_by(raised, function) or _has_passed(exc):
         return None
