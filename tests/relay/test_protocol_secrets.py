@@ -18,6 +18,7 @@ from failwell.formats import META_KEY, keys
 from failwell.model import ToolError
 from failwell.redact import MASK
 from failwell.relay import answers, failures
+from failwell.relay.given_secrets import told_address
 from failwell.relay.web.http_server import RemoteServer
 
 GIVEN = {
@@ -110,7 +111,7 @@ def test_what_a_server_behind_an_address_is_sent_is_masked_and_what_says_nothing
 def test_an_address_is_told_without_what_is_secret_in_its_path_and_known_by_it() -> None:
     paths = ("/s/Zk48842qqw12", "/key/Zk48842", "/v2")
     told = [RemoteServer(URL.replace("/s/9f8a7b6c5d4e3f2a1b0c", path)) for path in paths]
-    assert [each.name for each in told] == [
+    assert [told_address(each.url) for each in told] == [
         f"https://api.example/s/{MASK}/mcp", f"https://api.example/key/{MASK}/mcp", "https://api.example/v2/mcp",
     ]  # fmt: skip
     # Two that differ in nothing else are two servers, with keys of their own.

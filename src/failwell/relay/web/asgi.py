@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -18,16 +18,17 @@ from starlette.types import Receive, Scope, Send
 
 from failwell.observe import TRACE_NAMES
 from failwell.recovery import schema_of
-from failwell.relay.actions import Note
 from failwell.relay.messages import Message, params_of, read_frame, written
 from failwell.relay.request import ERA_KEY
-from failwell.relay.runner import Runner
 
 from .client_session import PING, ClientSession, Exchange
 from .headers import CAPABILITIES_KEY, HANDSHAKES, METHOD, NAME, PARAM, SESSION, VERSION, mismatch, param_mismatch
 from .http_server import as_frame
-from .limits import AccessControl, RequestRejected
+from .limits import RequestRejected
 from .metrics import RelayMetrics
+
+if TYPE_CHECKING:
+    from .relay import Relay
 
 PATH: Final = "/mcp"
 _PARSE_ERROR, _INVALID_PARAMS, _NO_METHOD, _HEADER_MISMATCH = -32700, -32602, -32601, -32020
@@ -38,22 +39,11 @@ _STREAM: Final = {
 }  # fmt: skip
 _CLOSE: Final = {"connection": "close"}
 
-OpenRunner = Callable[[ClientSession, Mapping[str, str]], Runner]
-"""Makes the runner of a session; the headers are those that the server may be sent."""
-
 
 class RelayApp(Starlette):
     """The path of the protocol, `/healthz` and `/metrics`. It may be mounted in another application."""
 
-    def __init__(
-        self,
-        open_runner: OpenRunner,
-        access: AccessControl,
-        *,
-        log: Callable[[Note], None],
-        health: Callable[[], Awaitable[tuple[int, dict[str, Any]]]],
-        on_close: Callable[[], Awaitable[None]],
-    ) -> None:
+    def __init__(self, relay: Relay) -> None:
         super().__init__(
             routes=[
                 *(Route(path, self._serve, methods=["GET", "POST", "DELETE"]) for path in (PATH, f"{PATH}/")),
@@ -61,12 +51,11 @@ class RelayApp(Starlette):
                 Route("/metrics", self._metrics_page),
             ],
             exception_handlers={RequestRejected: self._reject, HTTPException: self._reject},
-            lifespan=_until_closed,
+            lifespan=self._until_closed,
         )
         self.router.redirect_slashes = False
-        self._open_runner, self.access, self.limits = open_runner, access, access.limits
-        self._log, self._health, self._on_close = log, health, on_close
-        self.metrics = RelayMetrics(access.rejected, lambda: len(self.sessions))
+        self._relay, self.access, self.limits = relay, relay.access, relay.access.limits
+        self.metrics = RelayMetrics(self.access.rejected, lambda: len(self.sessions))
         self.sessions: dict[str, ClientSession] = {}
         """The clients of the older era by their ids. The newer era has no sessions: one for all with the same login."""
         self._closing: set[asyncio.Task[None]] = set()
@@ -96,7 +85,7 @@ class RelayApp(Starlette):
         return Response(written(body), exc.status, exc.headers, "application/json")
 
     async def _healthz(self, request: Request) -> Response:
-        status, body = await self._health()
+        status, body = await self._relay.health()
         return JSONResponse(body, status)
 
     async def _metrics_page(self, request: Request) -> Response:
@@ -263,10 +252,10 @@ class RelayApp(Starlette):
         if len(self.sessions) >= self.limits.sessions:
             words = f"{self.limits.sessions} sessions are open, which is the limit."
             raise RequestRejected(503, "sessions", words, headers={"retry-after": "30"})
-        session = ClientSession(id, owner, self.limits, self._log, self._ended, is_shared=is_shared)
+        session = ClientSession(id, owner, self.limits, self._relay.log, self._ended, is_shared=is_shared)
         # A token that is asked for here is nobody else's business.
         login = headers.get("authorization") if not self.access.tokens else None
-        session.runner = self._open_runner(session, {} if login is None else {"authorization": login})
+        session.runner = self._relay.open(session, {} if login is None else {"authorization": login})
         self.sessions[id] = session
         session.runner.begin()
         if self._sweeping is None:
@@ -309,15 +298,12 @@ class RelayApp(Starlette):
         for session in list(self.sessions.values()):
             session.end()
         await asyncio.gather(*self._closing, return_exceptions=True)
-        await self._on_close()
+        await self._relay.close()
 
-
-@asynccontextmanager
-async def _until_closed(app: RelayApp) -> AsyncIterator[None]:
-    try:
+    @asynccontextmanager
+    async def _until_closed(self, app: object) -> AsyncIterator[None]:
         yield
-    finally:
-        await app.close()
+        await self.close()
 
 
 def _require(headers: Mapping[str, str], *kinds: str) -> None:

@@ -52,9 +52,7 @@ class RemoteServer:
     def place(self) -> str:
         """What tells servers apart: the address with the secrets in its path, which may be the only difference."""
         parts = urlsplit(self.url)
-        port = f":{parts.port}" if parts.port is not None else ""
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{parts.scheme}://{host}{port}{parts.path}"
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2].lower(), query="", fragment="").geturl()
 
     @cached_property
     def client(self) -> httpx2.AsyncClient:

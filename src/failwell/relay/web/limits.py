@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-INVALID_REQUEST: Final = -32600
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 _ANYWHERE: Final = frozenset({"", "0.0.0.0", "::"})
 
@@ -35,22 +34,16 @@ class RelayLimits:
     idle: float = 1_800.0
 
 
+@dataclass(eq=False)
 class RequestRejected(Exception):
     """A request that the relay answers itself: the status, the reason for the counters, and the JSON-RPC error."""
 
-    def __init__(
-        self,
-        status: int,
-        reason: str,
-        message: str,
-        *,
-        code: int = INVALID_REQUEST,
-        id: Any = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.reason, self.message, self.code, self.id = status, reason, message, code, id
-        self.headers = headers
+    status: int
+    reason: str
+    message: str
+    code: int = -32600
+    id: Any = None
+    headers: Mapping[str, str] | None = None
 
 
 @dataclass(slots=True)

@@ -90,7 +90,7 @@ class Relay:
             self._command = words = tuple(target)
             self.options = replace(options, command=" ".join(words), words=words, remote=False)
         self.access = AccessControl(limits or RelayLimits(), hosts=hosts, origins=origins, tokens=tokens)
-        self._log = log or _print
+        self.log = log or _print
         self._probing = asyncio.Lock()
         self._probed: tuple[float, str | None, str | None] = 0.0, None, None
 
@@ -102,7 +102,7 @@ class Relay:
     def _app(self) -> RelayApp:
         from .asgi import RelayApp
 
-        return RelayApp(self._open, self.access, log=self._log, health=self._health, on_close=self.close)
+        return RelayApp(self)
 
     async def close(self) -> None:
         if self.address is not None:
@@ -123,7 +123,8 @@ class Relay:
         """By what the calls of one client are known, where events are kept."""
         return None if self.options.events is None else Names.of(self.options.events)
 
-    def _open(self, session: ClientSession, headers: Mapping[str, str]) -> Runner:
+    def open(self, session: ClientSession, headers: Mapping[str, str]) -> Runner:
+        """The runner of a session; the headers are those of the client that the server may be sent."""
         known, names, held = self.options, self._names(), None
         if session.is_shared:
             # Nothing tells its clients apart: what one of them does wrong closes no tool for another.
@@ -156,7 +157,7 @@ class Relay:
         One that is down may come back, and the relay should not have to be started again for that.
         """
         session = ClientSession("probe", "", self.access.limits, lambda note: None, lambda session: None)
-        session.runner = self._open(session, {})
+        session.runner = self.open(session, {})
         session.runner.begin()
         asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _GREETING}
         _, exchange = session.ask(written(asked), asked)
@@ -173,9 +174,9 @@ class Relay:
         line = answer["error"]["message"] if answer is not None else "The server behind the address does not answer."
         if not is_down and status not in _UNAVAILABLE:
             raise CannotListen(f"{line} Check the address.")
-        self._log(Note(f"{line} Start it, or check the address.", loud=True))
+        self.log(Note(f"{line} Start it, or check the address.", loud=True))
 
-    async def _health(self) -> tuple[int, dict[str, Any]]:
+    async def health(self) -> tuple[int, dict[str, Any]]:
         """The status and the body of the page that tells whether the server can be reached."""
         app, keys = self._app, self.options.keys
         async with self._probing:
@@ -211,7 +212,7 @@ class Relay:
         async def serve() -> int:
             protocol = RelayProtocol(replace(self.options, names=names), SystemClock(), random.random)
             try:
-                return await serve_stdio(protocol, lambda runner: self._connect(runner, {}, names), log=self._log)
+                return await serve_stdio(protocol, lambda runner: self._connect(runner, {}, names), log=self.log)
             finally:
                 await self.close()
 
@@ -296,18 +297,13 @@ def app(target: str | Sequence[str], **given: Any) -> RelayApp:
 def _bind(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        listening = socket.create_server((host, port), family=family, backlog=512, dualstack_ipv6=is_dual)
     except OSError as problem:
-        raise CannotListen(f"cannot listen on {host}: {problem.strerror or problem}") from None
-    # Named in full, or asyncio does not switch off the delay of small packets.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen(512)
-    except OSError as problem:
-        listening.close()
-        why = problem.strerror or str(problem)
+        why = (problem.strerror or str(problem)).partition(" (while")[0]
         raise CannotListen(f"cannot listen on {host}:{port}: {why}; name another one with --listen") from None
+    # Each connection inherits it; asyncio does not set it where the protocol of a socket is not named.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
