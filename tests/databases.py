@@ -74,12 +74,14 @@ Started = TypeVar("Started")
 
 
 def patiently(start: Callable[[], Started]) -> Started:
-    """What starts a PostgreSQL, tried again: its wheel waits for ten seconds, which a busy machine may take."""
-    for _ in range(5):
+    """What starts a PostgreSQL, tried again: its wheel waits for ten seconds, which a busy machine may take, and one
+    that was killed leaves memory for a moment that the next one does not touch."""
+    for tried in range(10):
         try:
             return start()
         except Exception as exc:
             problem = exc
+            time.sleep(tried / 10)
     raise problem
 
 

@@ -2,9 +2,9 @@
 
     python tools/bench_store.py [--most 10000000] [--store sqlite] [--store postgresql] [--postgresql URL]
 
-The bars: an event costs its caller less than 30 µs, 20,000 are written in a second, every view and the report take less
-than a second, whatever the size. The attempts are of ten servers and thirty days; beyond 10^5, what is there is
-copied. A PostgreSQL of its own is started, unless one is named.
+The bars: an event costs its caller less than 30 µs, none is dropped, and every page takes less than two seconds with
+SQLite and one with PostgreSQL, whatever the size. The attempts are of ten servers and thirty days; beyond 10^5, what is
+there is copied. A PostgreSQL of its own is started, unless one is named.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
+import sqlalchemy as sa
+
 from failwell.dashboard import Query, report_data, report_document
-from failwell.dashboard.views import VIEWS, failure, session
+from failwell.dashboard.pages import PAGES, session
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
-from failwell.observe.stores import Database, Reading, address_of, database
-from failwell.observe.stores.event_rows import COLUMNS, COUNTERS
-from failwell.observe.stores.postgres import Postgres
-from failwell.observe.stores.tables import ROLLUPS
+from failwell.observe.stores import Database, Reading, address_of
+from failwell.observe.stores.tables import COLUMNS, COUNTERS, SESSION
 from store_world import Truth, events
 
-CALLER, WRITTEN, VIEW = 30e-6, 20_000, 1.0
+CALLER = 30e-6
+VIEW = {"sqlite": 2.0, "postgresql": 1.0}
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000)
 COPIED, SAMPLE = 100_000, 40_000
 DAYS, LIVE, SERVERS = 29.0, 0.04, 10
@@ -88,14 +89,14 @@ def used_by(parent: int) -> float:
 
 
 def measured(url: str, size: int, before: int, others: Callable[[], float]) -> bool:
-    kept = store(url, most=100_000)
+    kept = store(url, messages=True)
     caller = cost(kept)
     assert kept.flush(600)
     about = {"key": kept.key, "days": DAYS, "servers": SERVERS}
     if size > COPIED:
         kept.close()
-        copied(database(address_of(url)), size // before - 1)
-        kept = store(url, most=100_000)
+        copied(Database(address_of(url)), size // before - 1)
+        kept = store(url, messages=True)
     else:
         for event in events(max(0, size - before - SAMPLE), Truth(), seed=size, **about):
             while len(kept._queue) >= 50_000:
@@ -113,21 +114,34 @@ def measured(url: str, size: int, before: int, others: Callable[[], float]) -> b
     assert kept.dropped == 0
     kept.close()
     reading = Reading.of(url)
-    month = Query.of({"since": "30d"})
     timed = partial(spent, others)
-    took = {name: timed(lambda make=make: make(reading, month)) for name, make in VIEWS.items()}  # type: ignore[misc]
-    latest = reading.sessions(month.period, most=1)[0].name
-    took["overview of a tool"] = timed(lambda: VIEWS[""](reading, Query.of({"since": "30d", "tool": "search"})))
-    took["failures/1"] = timed(lambda: failure(reading, month, 1))
-    took["sessions/…"] = timed(lambda: session(reading, Query.of({}), latest))
+    month = Query.of({"since": "30d"})
+    (latest,) = reading.sessions(month.selection, most=1)
+    worst_failure = reading.totals(month.selection, ("server", "tool", "kind", "code"), most=1)[0]
+    named = {name: worst_failure[name] for name in ("server", "tool", "kind", "code")}
+    took = {}
+    for since in ("1h", "24h", "30d"):
+        for name, make in PAGES.items():
+            query = Query.of({"since": since, **(named if name == "failure" else {})})
+            took[f"{name or 'overview'} {since}"] = timed(lambda make=make, query=query: make(reading, query))  # type: ignore[misc]
+    for given in (
+        {"q": "invoic"},
+        {"client": "cursor/3.0", "q": "busy"},
+        {"sort": "-seconds"},
+        {"q": "nothing has it"},
+    ):
+        query = Query.of({"since": "30d", **given})
+        took[f"calls {given}"] = timed(lambda query=query: PAGES["calls"](reading, query))  # type: ignore[misc]
+    took["session"] = timed(lambda: session(reading, month, latest["name"]))
     took["report"] = timed(lambda: report_document(reading, month))
     took["report --json"] = timed(lambda: report_data(reading, month))
-    total = reading.numbers(month.period).calls
+    total = reading.numbers(month.selection)["calls"]
     reading.close()
-    worst = sorted(took.items(), key=lambda each: -each[1])[:5]
-    said = ", ".join(f"{name or 'overview'} {seconds * 1000:.0f} ms" for name, seconds in worst)
+    worst = sorted(took.items(), key=lambda each: -each[1])[:6]
+    said = ", ".join(f"{name} {seconds * 1000:.0f} ms" for name, seconds in worst)
     print(f"{total:>12,} {caller * 1e6:>6.1f} µs {rate:>8,.0f}/s {by_clock:>11,.0f}/s  {said}", flush=True)
-    good = caller < CALLER and worst[0][1] < VIEW and rate >= WRITTEN
+    pages = max(seconds for name, seconds in took.items() if not name.startswith("report"))
+    good = caller < CALLER and pages < VIEW[url.partition(":")[0]]
     if not good:
         print("             below the bar", file=sys.stderr)
     return good
@@ -135,32 +149,28 @@ def measured(url: str, size: int, before: int, others: Callable[[], float]) -> b
 
 def copied(to: Database, times: int) -> None:
     """Everything that is there so many times more, in sessions of its own."""
-    is_postgres = isinstance(to, Postgres)
-    if is_postgres:
-        to._run("SET statement_timeout TO 0")
-    ((events, sessions),) = to.all("SELECT (SELECT max(id) FROM event), (SELECT max(id) FROM session)")
-    own = {"id": "id + {e}", "session": "session + {s}", "call_id": "call_id || '-{e}'"}
+    ((last,),) = to.all(sa.text("SELECT max(id) FROM event"))
+    own = {"id": "id + {e}", "session": "session || '-{e}'", "call_id": "call_id || '-{e}'"}
     columns = ", ".join(own.get(name, name) for name in COLUMNS)
+    names = ", ".join("name || '-{e}'" if column.name == "name" else column.name for column in SESSION.columns)
     copies = (
-        "INSERT INTO session SELECT id + {s}, name || '-{s}', client, first_at, last_at, calls, failed "
-        f"FROM session WHERE id <= {sessions}",
-        f"INSERT INTO event SELECT {columns} FROM event WHERE id <= {events}",
-        "INSERT INTO doubt SELECT event + {e}, at, session + {s}, server, tool, code, print, verify, verify_print, "
-        f"repeated, resolved_at, how FROM doubt WHERE event <= {events}",
+        f"INSERT INTO session SELECT {names} FROM session WHERE name NOT LIKE '%-%'",
+        f"INSERT INTO event ({', '.join(COLUMNS)}) SELECT {columns} FROM event WHERE id <= {last}",
     )
     for number in range(1, times + 1):
         for copy in copies:
-            with to.transaction():
-                to.many(copy.format(e=number * events, s=number * sessions), [()])
-    with to.transaction():
-        for table in ROLLUPS:
-            to.many(f"UPDATE {table} SET {', '.join(f'n_{n} = n_{n} * {times + 1}' for n in COUNTERS)}", [()])
-        to.many(f"UPDATE failure SET count = count * {times + 1}", [()])
-    if is_postgres:
-        to.all("SELECT setval('event_id', (SELECT max(id) FROM event))")
-        to.all("SELECT setval(pg_get_serial_sequence('session', 'id'), (SELECT max(id) FROM session))")
+            with to.transaction() as run:
+                run.execute(sa.text(copy.format(e=number * last)))
+    with to.transaction() as run:
+        run.execute(
+            sa.text(f"UPDATE total SET {', '.join(f'{n} = {n} * {times + 1}' for n in (*COUNTERS, 'seconds'))}")
+        )
+        if to.is_postgres:
+            run.execute(sa.text("SELECT setval(pg_get_serial_sequence('event', 'id'), (SELECT max(id) FROM event))"))
+    if to.is_postgres:
         # As it does by itself before long, where events come one after the other.
-        to._run("VACUUM ANALYZE")
+        connection = to._connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.execute(sa.text("VACUUM ANALYZE"))
     to.close()
 
 
@@ -168,14 +178,13 @@ def cost(kept: Store) -> float:
     """What one call pays, in seconds: to be known again, to be an event, and to be handed over."""
     start = time.thread_time()
     for number in range(2_000):
-        text, size = keyed_fingerprint("warm", {"query": "what is asked for", "limit": number}, kept.key)
+        printed = keyed_fingerprint("warm", {"query": "what is asked for", "limit": number}, kept.key)
         about = {
             "seat": "server",
             "session": "bench",
             "server": "shop",
             "client": "agent/1",
-            "fingerprint": text,
-            "size": size,
+            "fingerprint": printed,
         }
         kept(CallEvent(tool="warm", ok=True, seconds=0.01, at=datetime.now(UTC), **about))
     return (time.thread_time() - start) / 2_000

@@ -81,7 +81,7 @@ class _Session:
         if error is not None:
             truth.failed += 1
             truth.by_code[error.code or ""] += 1
-        about = {"seat": self.seat, "session": self.name, "client": self.client, "server": self.server, "size": 40}
+        about = {"seat": self.seat, "session": self.name, "client": self.client, "server": self.server}
         about["fingerprint"] = more.pop("print", None) or self.print()
         if self.seat != "server":
             about["call_id"] = f"{self.name}/{int(self.at.timestamp() * 1000) & 0xFFFFFFFF:x}/1"
@@ -192,7 +192,7 @@ def events(
     """About so many events, over so many days until now; what they hold is counted into `truth`."""
     chance = random.Random(seed)
     names = [*SERVERS, *(f"server-{number}" for number in range(len(SERVERS), servers))]
-    check = keyed_fingerprint("get_invoice", {"id": 7}, key).text
+    check = keyed_fingerprint("get_invoice", {"id": 7}, key)
     made, number = 0, 0
     start = datetime.now(UTC) - timedelta(days=days, minutes=5)
     while made < count:

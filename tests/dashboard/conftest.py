@@ -19,7 +19,7 @@ from store_world import Truth, events
 @pytest.fixture(scope="session")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> str:
     url = f"sqlite:///{tmp_path_factory.mktemp('store') / 'events.db'}"
-    kept: Store = store(url, messages=True)
+    kept: Store = store(url)
     for event in (*events(3_000, Truth(), key=kept.key), *hostile()):
         kept(event)
     kept.close(60)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sqlite3
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from served_page import MARKUP, SECRET, hostile, served
+from served_page import FORMULA, MARKUP, SECRET, hostile, served
 
+from failwell.dashboard.pages import NAVIGATION
 from failwell.observe import store
 
-VIEWS = ("/", "/failures", "/tools", "/codes", "/sessions", "/unknown", "/drift")
+VIEWS = tuple(f"/{name}" for name in NAVIGATION)
 
 
 class Elements(HTMLParser):
@@ -31,12 +36,12 @@ class Elements(HTMLParser):
 
 
 def links(page: httpx.Client) -> list[str]:
-    """Every view, and the pages that one comes to from there."""
+    """Every page, and those that one comes to from there."""
     further = [
         re.search(pattern, page.get(view).text)
-        for view, pattern in (("/failures", r"/failures/\d+"), ("/sessions", r"/sessions/[0-9a-f]+"))
+        for view, pattern in (("/failures", r"/failure\?[^\"]+"), ("/sessions", r"/sessions/[0-9a-f]+"))
     ]
-    return [*VIEWS, *(found[0] for found in further if found), "/sessions/%22%3E%3Cb%3E"]
+    return [*VIEWS, *(unescape(found[0]) for found in further if found), "/sessions/%22%3E%3Cb%3E"]
 
 
 def test_every_view_is_there_and_holds_nothing_foreign(page: httpx.Client) -> None:
@@ -59,7 +64,7 @@ def test_markup_in_names_is_shown_as_text(page: httpx.Client) -> None:
     shown = page.get("/failures").text
     assert "&lt;script&gt;document.body.dataset.broken=1" in shown
     assert "<script>document" not in shown
-    assert page.get("/tools", params={"tool": MARKUP}).text.count("<script") == 1
+    assert page.get("/tools", params={"tool": MARKUP, "q": MARKUP}).text.count("<script") == 1
 
 
 def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> None:
@@ -67,10 +72,11 @@ def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> N
         405
     ] * 5
     assert page.get("/", headers={"host": "rebound.example"}).status_code == 421
-    assert page.get("/failures/999999").status_code == 404
+    assert page.get("/failure?tool=nobody&code=NONE").status_code == 404
+    assert page.get("/failure").status_code == 404
     assert page.get("/sessions/nobody").status_code == 404
     assert page.get("/assets/app.py").status_code == 404
-    assert page.get(f"/failures/{10**30}").status_code == 404
+    assert page.get(f"/failure?tool=pay&code=OUTCOME_UNKNOWN&at={10**30}").status_code == 200
     assert page.get("/sessions/%00?tool=%00").status_code == 404
     wrong = page.get("/?since=<b>soon</b>")
     assert wrong.status_code == 400
@@ -78,7 +84,7 @@ def test_nothing_can_be_changed_and_nobody_else_can_ask(page: httpx.Client) -> N
 
 
 def test_head_says_what_get_says_without_a_body(page: httpx.Client) -> None:
-    for path in (*links(page), "/assets/page.css", "/login", "/nowhere", "/failures/999999"):
+    for path in (*links(page), "/assets/page.css", "/login", "/nowhere", "/failure"):
         whole, head = page.get(path), page.head(path)
         assert (head.status_code, head.content) == (whole.status_code, b""), path
         same = [name for name in whole.headers if name not in ("date", "content-length")]
@@ -142,12 +148,70 @@ def test_a_store_that_is_gone_or_of_another_version_is_a_clear_page(tmp_path: Pa
         assert f"there is no store at {path}" in page.get("/").text
         store(f"sqlite:///{path}").close()
         with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA user_version = 7")
-        assert "is a store of version 7, and this is version 1" in page.get("/").text
+            connection.execute("UPDATE meta SET value = '7' WHERE name = 'version'")
+        assert "is a store of version 7, and this is version 2" in page.get("/").text
 
 
-@pytest.mark.parametrize("width", [1, 3, 48])
-def test_the_parts_of_a_time_are_whole_hours(page: httpx.Client, width: int) -> None:
-    answer = page.get("/", params={"since": f"{width}h"})
+@pytest.mark.parametrize(("since", "parts"), [("1h", 60), ("3h", 36), ("48h", 48), ("7d", 28), ("30d", 30)])
+def test_a_time_has_parts_that_can_be_told_apart(page: httpx.Client, since: str, parts: int) -> None:
+    answer = page.get("/", params={"since": since})
     assert answer.status_code == 200
-    assert 1 <= answer.text.count('class="hit"') <= width + 1
+    assert parts <= answer.text.count('class="hit"') <= parts + 1
+
+
+def rows(page: httpx.Client, path: str, **params: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = page.get(f"{path}.json", params=params).json()
+    return found
+
+
+def test_every_table_is_there_for_programs_and_spreadsheets(page: httpx.Client) -> None:
+    for name in (name for name in NAVIGATION if name):
+        found = rows(page, f"/{name}")
+        answer = page.get(f"/{name}.csv")
+        assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+        table = list(csv.DictReader(io.StringIO(answer.text)))
+        assert (len(table), list(table[0])) == (len(found), list(found[0])), name
+        assert SECRET not in answer.text
+    assert [row["code"] for row in csv.DictReader(io.StringIO(page.get("/codes.csv?q=HYPER").text))] == [f"'{FORMULA}"]
+    assert page.get("/calls.json?since=soon").status_code == 400
+
+
+def test_rows_come_in_the_order_that_is_asked_for_and_of_what_is_asked_for(page: httpx.Client) -> None:
+    for path, column in (("/tools", "failed"), ("/calls", "seconds"), ("/sessions", "calls"), ("/codes", "code")):
+        rising = [row[column] for row in rows(page, path, sort=column)]
+        falling = [row[column] for row in rows(page, path, sort=f"-{column}")]
+        assert rising == sorted(rising), path
+        assert falling == sorted(falling, reverse=True), path
+    assert {row["tool"] for row in rows(page, "/calls", q="invoic")} == {"get_invoice"}
+    assert {(row["server"], row["client"]) for row in rows(page, "/calls", server="shop", client="my-agent/0.4")} == {
+        ("shop", "my-agent/0.4")
+    }
+    assert {row["outcome"] for row in rows(page, "/calls", outcome="lost")} == {"lost"}
+
+
+def test_two_servers_with_a_tool_of_one_name_are_two_rows(page: httpx.Client) -> None:
+    found = [row["server"] for row in rows(page, "/tools") if row["tool"] == "pay"]
+    assert sorted(found) == ["files", "shop"]
+
+
+def test_each_number_leads_to_as_many_calls(page: httpx.Client) -> None:
+    (tool,) = [row for row in rows(page, "/tools", server="shop", since="24h") if row["tool"] == "pay"]
+    for outcome in ("failed", "recovered", "lost", "unknown"):
+        found = rows(page, "/calls", tool="pay", server="shop", since="24h", outcome=outcome)
+        # By whole hours, and to the second.
+        assert abs(len(found) - tool[outcome]) <= 2, outcome
+
+
+def test_a_failure_shows_its_words_and_what_stood_around_it(page: httpx.Client) -> None:
+    shown = page.get("/failure?server=shop&tool=pay&kind=internal&code=OUTCOME_UNKNOWN").text
+    assert "What the model read" in shown
+    assert "Next: call get_invoice with {&#34;id&#34;:7} to see whether it was." in shown
+    assert shown.count("<tr") >= 20
+    assert 'class="this"' in shown
+
+
+def test_a_link_keeps_its_filter(page: httpx.Client) -> None:
+    shown = unescape(page.get("/tools?since=24h&server=shop&q=pay").text)
+    links = re.findall(r'href="(/(?:failures|calls|codes)\?[^"]*)"', shown)
+    assert links
+    assert all("since=24h" in link and "server=shop" in link and "q=pay" in link for link in links)

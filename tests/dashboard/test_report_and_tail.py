@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from served_page import SECRET
+from served_page import SECRET, hostile
 from test_pages import Elements
 
 from failwell.cli import main
@@ -29,16 +29,8 @@ def test_a_few_lines(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert re.fullmatch(r"\S+ \S+ to \S+ \S+ UTC: \d+ calls, \d+ failed \(\d+ %\)", lines[0])
-    assert [line.split()[0] for line in lines[1:8]] == [
-        "recovered",
-        "first",
-        "outcome",
-        "double",
-        "delays",
-        "drift",
-        "loops",
-    ]
-    assert lines[8] == "what fails most:"
+    assert [line.split()[0] for line in lines[1:7]] == ["recovered", "not", "unknown", "in", "held", "loops"]
+    assert lines[7] == "what fails most:"
     assert SECRET not in out
 
 
@@ -47,13 +39,14 @@ def test_the_same_for_programs(filled: str, capsys: pytest.CaptureFixture[str]) 
     found = json.loads(out)
     assert code == 0
     assert list(found) == (
-        "failwell store since until numbers unknown dropped tools codes failures undeclared unseen".split()
+        "failwell store since until numbers dropped failures tools servers clients codes doubt".split()
     )
     numbers = found["numbers"]
-    assert numbers["recovered"] == sum(numbers["after"])
-    assert numbers["recovery_rate"] == numbers["recovered"] / numbers["failed"]
-    assert sum(tool["calls"] for tool in found["tools"].values()) == numbers["calls"]
-    assert sum(each["failed"] for each in found["failures"]) == numbers["failed"]
+    assert numbers["recovered"] + numbers["lost"] + numbers["unknown"] == numbers["failed"]
+    for name in ("tools", "servers", "clients"):
+        assert sum(each["calls"] for each in found[name]) == numbers["calls"]
+    for name in ("failures", "codes"):
+        assert sum(each["failed"] for each in found[name]) == numbers["failed"]
     assert SECRET not in out
 
 
@@ -80,12 +73,15 @@ WRONG = {
     (
         "--fail-on",
         "joy<1",
-    ): "there is no number 'joy'; there are recovery, first-retry, unknown, repeated, obeyed, drift, loops, failure-rate",
-    ("--fail-on", "recovery"): "'recovery' is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'",
+    ): "there is no number 'joy'; there are recovery, failure-rate, failures, not-recovered, in-doubt, run-again, loops, dropped",
+    (
+        "--fail-on",
+        "recovery",
+    ): "'recovery' is no condition; write it as 'recovery<0.5', 'in-doubt>0' or 'failure-rate>5%'",
     ("--fail-on", "recovery<nan"): (
-        "'recovery<nan' is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'"
+        "'recovery<nan' is no condition; write it as 'recovery<0.5', 'in-doubt>0' or 'failure-rate>5%'"
     ),
-    ("--fail-on", "unknown>5%"): "unknown is a count, and no share; write it as 'unknown>0'",
+    ("--fail-on", "in-doubt>5%"): "in-doubt is a count, and no share; write it as 'in-doubt>0'",
     ("--since", "2999-01-01"): "'2999-01-01' has not come yet, and there is nothing to see after now",
     ("--since", "1h", "--until", "2h"): "'1h' comes after '2h': begin with the earlier one",
     ("--since", "soon"): "'soon' is no time; write 90m, 24h, 7d, or a date such as 2026-11-17T06:30",
@@ -117,7 +113,7 @@ def test_a_store_that_cannot_be_is_told_in_one_line(tmp_path: Path, capsys: pyte
     told = {
         "postgresql://user:word@[::bad/x": "the host of this postgresql: address cannot be read; ",
         f"sqlite:///{tmp_path}": f"{tmp_path} is a folder; name a file in it",
-        f"sqlite:///{tmp_path / 'none.db'}": f"there are no events in {tmp_path / 'none.db'} yet; fill it with ",
+        f"sqlite:///{tmp_path / 'none.db'}": f"there are no events in sqlite:///{tmp_path / 'none.db'} yet; fill it with ",
     }
     for url, line in told.items():
         code, out, err = said(capsys, "report", url)
@@ -143,14 +139,29 @@ def test_a_port_that_is_none_is_told_in_one_line(filled: str, port: str, capsys:
 def test_tail_shows_what_is_there(filled: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "3")
     assert (code, len(out.splitlines())) == (0, 3)
-    assert re.search(r"  =HYPERLINK\(1\) effect=unknown  100 ms$", out.splitlines()[0])
+    assert re.search(r"  =HYPERLINK\(1\) effect=unknown: .*  100 ms$", out.splitlines()[0])
     assert SECRET not in out
     assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ  ", line) for line in out.splitlines())
     _, out, _ = said(capsys, "tail", filled, "--no-follow", "--last", "40", "--failed", "--json")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["ok"] for row in rows] == [0] * 40
-    assert all(row["session_name"] for row in rows)
+    assert [row["failed"] for row in rows] == [1] * 40
+    assert all(row["session"] for row in rows)
     assert said(capsys, "tail", filled, "--no-follow", "--last", "0") == (0, "", "")
+
+
+def test_the_operator_says_what_became_of_a_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url = f"sqlite:///{tmp_path / 'events.db'}"
+    kept = store(url)
+    kept(hostile()[0])
+    kept.close()
+    assert (
+        said(capsys, "resolve", "7", "done", url)[2] == f"failwell: there is no call in doubt by the id '7' in {url}\n"
+    )
+    code, out, _ = said(capsys, "resolve", "1", "not-done", url)
+    assert (code, out.endswith(", call 1: not done\n")) == (0, True)
+    assert said(capsys, "resolve", "1", "done", url)[2] == "failwell: the call 1 is not in doubt any more: not done\n"
+    assert "the operator says: not done" in said(capsys, "tail", url, "--no-follow")[1]
+    assert said(capsys, "report", url, "--fail-on", "in-doubt>0")[0] == 0
 
 
 def test_the_command_serves_this_machine_and_ends_when_told(filled: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, generate_latest
 
 import failwell as fw
-from failwell.dashboard.measures import MEANS
+from failwell.dashboard.pages import MEANS
 from failwell.observe.counters import Stats
 from failwell.observe.prometheus import Collector
 

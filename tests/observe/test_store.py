@@ -17,8 +17,9 @@ import pytest
 import failwell as fw
 from failwell.model import Action
 from failwell.observe import BadStore, CallEvent, Store, Try, store
-from failwell.observe.stores import Period, Reading, address_of, database
-from failwell.observe.stores.event_rows import COUNTERS, KEY, EventRow, contribution
+from failwell.observe.stores import Database, Reading, Selection, address_of, resolve
+from failwell.observe.stores.rows import Row, add_to_totals
+from failwell.observe.stores.tables import COLUMNS, COUNTERS, KEY
 
 AT = datetime.now(UTC) - timedelta(hours=3)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
@@ -57,18 +58,14 @@ def told(kept: Store, *events: CallEvent) -> None:
 
 def assert_sums_are_those_of_the_rows(path: Path) -> None:
     """The sums that were kept while writing are what the rows add up to."""
-    opened = database(address_of(f"sqlite:///{path}"), is_reading=True)
-    for table, hours in (("rollup", 1), ("rollup_day", 24)):
-        sums: dict[tuple[Any, ...], list[float]] = {}
-        for values in opened.all("SELECT * FROM event"):
-            (hour, *rest), adds = contribution(EventRow.read(values))
-            total = sums.setdefault((hour // hours * hours, *rest), [0.0] * len(COUNTERS))
-            for index, value in adds:
-                total[index] += value
-        names = ", ".join((*KEY, *(f"n_{name}" for name in COUNTERS)))
-        stored = {tuple(row[: len(KEY)]): list(row[len(KEY) :]) for row in opened.all(f"SELECT {names} FROM {table}")}
-        assert {key: pytest.approx(sum) for key, sum in sums.items()} == {k: v for k, v in stored.items() if any(v)}
-    opened.close()
+    sums: dict[tuple[Any, ...], list[float]] = {}
+    for values in rows(path, *COLUMNS):
+        add_to_totals(sums, Row(**dict(zip(COLUMNS, values, strict=True))), 1)
+    names = ("step", "start", *KEY, *COUNTERS, "seconds")
+    stored = {tuple(row[: len(KEY) + 2]): list(row[len(KEY) + 2 :]) for row in rows(path, *names, table="total")}
+    assert {key: pytest.approx(sum) for key, sum in sums.items() if any(sum)} == {
+        k: v for k, v in stored.items() if any(v)
+    }
 
 
 def test_a_failure_is_recovered_by_a_later_call_of_the_tool(kept: Store, path: Path) -> None:
@@ -80,14 +77,16 @@ def test_a_failure_is_recovered_by_a_later_call_of_the_tool(kept: Store, path: P
         event("search", None, 6, print="corrected"),
         event("search", BUSY, 10),
     )
-    columns = ("id", "tool", "ok", "attempt", "streak", "recovered", "same", "retry", "waiter", "waited", "obeyed")
-    assert rows(path, *columns) == [
-        (1, "search", 0, 1, 1, 2, 0, 0, "client", 4.5, 1),
-        (2, "list", 1, 1, 0, None, None, None, None, None, None),
-        (3, "search", 0, 2, 2, 1, 0, None, "client", 4.5, 1),
-        (4, "search", 1, 1, 0, None, None, None, None, None, None),
-        (5, "search", 0, 3, 3, None, None, None, None, None, None),
+    assert rows(path, "id", "tool", "outcome", "attempt", "after") == [
+        (1, "search", "recovered", 1, 2),
+        (2, "list", "ok", 1, 0),
+        (3, "search", "recovered", 2, 1),
+        (4, "search", "ok", 1, 0),
+        (5, "search", "unknown", 3, 0),
     ]
+    told(kept, event("list", None, 12))
+    # The session went on without it.
+    assert rows(path, "id", "outcome")[4:] == [(5, "lost"), (6, "ok")]
     assert_sums_are_those_of_the_rows(path)
 
 
@@ -97,31 +96,61 @@ def test_the_attempts_of_one_event_are_rows_of_their_own(kept: Store, path: Path
         Try(error=BUSY, seconds=1, decision="retry", waited=1),
     )
     told(kept, event("search", None, 10, seconds=7, tried=tried, attempts=3))
-    found = rows(path, "at", "ok", "attempt", "decision", "delay", "waited", "waiter", "obeyed", "seconds", "recovered")
     ago = int((AT + timedelta(seconds=10)).timestamp() * 1000)
-    assert found == [
-        (ago - 6000, 0, 1, "retry", 2.0, 2.5, "us", 1, 1.0, 2),
-        (ago - 2500, 0, 2, "retry", 2.0, 1.0, "us", 0, 1.0, 1),
-        (ago, 1, 3, "", None, None, None, None, 1.5, None),
+    assert rows(path, "at", "outcome", "attempt", "decision", "waited", "seconds", "after") == [
+        (ago - 6000, "recovered", 1, "retry", 2.5, 1.0, 2),
+        (ago - 2500, "recovered", 2, "retry", 1.0, 1.0, 1),
+        (ago, "ok", 3, "", None, 1.5, 0),
     ]
     assert_sums_are_those_of_the_rows(path)
 
 
 def test_a_doubt_is_open_until_somebody_looks(kept: Store, path: Path) -> None:
     told(kept, event("pay", LOST, 0), event("pay", LOST, 5, print="other"))
-    ((seen,),) = rows(path, "verify_print", table="doubt")[:1]
-    told(
-        kept,
-        event("get_invoice", None, 6, print="of another"),
-        event("get_invoice", None, 7, print=seen),
-        event("pay", None, 9, print="other"),
-    )
-    assert rows(path, "event", "tool", "verify", "repeated", "how", table="doubt") == [
-        (1, "pay", "get_invoice", 0, "looked"),
-        (2, "pay", "get_invoice", 0, "looked"),
-    ]
+    ((seen,),) = rows(path, "verify_print")[:1]
+    told(kept, event("get_invoice", None, 6, print="of another"))
+    assert rows(path, "outcome", "doubt", "verify")[1:] == [("unknown", "open", "get_invoice")] * 2
+    told(kept, event("get_invoice", None, 7, print=seen), event("pay", None, 9, print="other"))
     told(kept, event("pay", LOST, 20, print="again"), event("pay", None, 21, print="again"))
-    assert rows(path, "event", "repeated", "how", table="doubt")[2:] == [(6, 1, "worked")]
+    assert rows(path, "id", "outcome", "doubt") == [
+        (1, "recovered", "looked"),
+        (2, "recovered", "looked"),
+        (3, "ok", ""),
+        (4, "ok", ""),
+        (5, "ok", ""),
+        (6, "recovered", "again"),
+        (7, "ok", ""),
+    ]
+    assert_sums_are_those_of_the_rows(path)
+
+
+def test_a_held_call_is_no_failure_and_shares_the_doubt(kept: Store, path: Path) -> None:
+    held = fw.ToolError("pay was not run again.", code="CALL_IN_DOUBT", effect="unknown", verify="get_invoice")
+    told(kept, event("pay", LOST.replace(verify=Action("get_invoice")), 0), event("pay", held, 3, made=False))
+    assert rows(path, "outcome", "doubt", "failed") == [("held", "open", 0), ("unknown", "open", 1)]
+    told(kept, event("get_invoice", None, 5, print="of some invoice"))
+    assert rows(path, "outcome", "doubt")[0] == ("held", "looked")
+    assert rows(path, "sum(failed)", "sum(held)", "sum(held_looked)", table="total") == [(2, 2, 2)]
+    assert_sums_are_those_of_the_rows(path)
+
+
+@pytest.mark.parametrize(("is_done", "word", "outcome"), [(True, "done", "recovered"), (False, "not_done", "unknown")])
+def test_the_operator_says_what_became_of_a_call(
+    kept: Store, path: Path, is_done: bool, word: str, outcome: str
+) -> None:
+    told(kept, event("pay", LOST.replace(correlation_id="1f0c2d3e4a5b"), 0, client="agent/1"))
+    database = Database(address_of(f"sqlite:///{path}"))
+    assert resolve(database, "1f0c2d3e4a5b", is_done=is_done).tool == "pay"
+    for id, said in (("1", "is not in doubt any more"), ("999", "no call in doubt by the id '999'")):
+        with pytest.raises(BadStore, match=said):
+            resolve(database, id, is_done=is_done)
+    database.close()
+    assert rows(path, "id", "tool", "outcome", "doubt", "decision") == [
+        (1, "pay", outcome, word, ""),
+        (2, "pay", "operator", "", f"the operator says: {word.replace('_', ' ')}"),
+    ]
+    assert rows(path, "calls", "failed", "client", table="session") == [(1, 1, "agent/1")]
+    assert_sums_are_those_of_the_rows(path)
 
 
 def test_new_is_what_was_not_seen_when_the_store_was_young(kept: Store, path: Path) -> None:
@@ -129,28 +158,18 @@ def test_new_is_what_was_not_seen_when_the_store_was_young(kept: Store, path: Pa
     told(kept, event("search", BUSY, -20 * 86_400), event("search", BUSY), event("search", gone))
     reading = Reading.of(f"sqlite:///{path}")
     now = int(AT.timestamp() * 1000) + 3_600_000
-    assert [(each.code, each.is_new) for each in reading.failures(Period(now - 30 * 86_400_000, now))] == [
-        ("RATE_LIMITED", False),
-        ("GONE", True),
+    found = reading.failures(Selection(since=now - 30 * 86_400_000, until=now))
+    assert [(each["code"], each["new"], each["message"]) for each in found] == [
+        ("RATE_LIMITED", False, "The index is busy."),
+        ("GONE", True, "It is gone."),
     ]
-    reading.close()
-
-
-def test_codes_that_are_declared_and_never_seen(kept: Store, path: Path) -> None:
-    codes = ("RATE_LIMITED", "index_gone", "TOO_LONG")
-    gone = fw.NotFound("It is gone.", code="INDEX_GONE")
-    told(kept, *(event("search", error, declared=True, declares=codes) for error in (BUSY, gone, BUSY)))
-    reading = Reading.of(f"sqlite:///{path}")
-    now = int(AT.timestamp() * 1000) + 3_600_000
-    assert reading.unseen(Period(now - 86_400_000, now)) == [("shop", "search", "TOO_LONG")]
-    assert reading.unseen(Period(now - 86_400_000, now, tool="pay")) == []
     reading.close()
 
 
 def test_a_tool_that_tells_without_arguments_has_looked_whatever_it_was_asked(kept: Store, path: Path) -> None:
     lost = fw.Transient("It may have been done.", code="TIMEOUT", effect="unknown", verify="get_invoice")
     told(kept, event("pay", lost), event("get_invoice", None, 2, print="of some invoice"))
-    assert rows(path, "event", "how", table="doubt") == [(1, "looked")]
+    assert rows(path, "id", "doubt") == [(1, "looked"), (2, "")]
 
 
 def test_a_file_that_was_moved_away_is_made_anew_and_nothing_is_lost(kept: Store, path: Path) -> None:
@@ -166,10 +185,9 @@ def test_what_two_seats_tell_of_one_call_is_one_row(kept: Store, path: Path) -> 
     told(kept, event("pay", None, 0, call_id="s/1/1"))
     gone = fw.Transient("No answer came.", code="TIMEOUT", effect="unknown")
     told(kept, event("pay", gone, 1, call_id="s/1/1", seat="client", decision="ask", prevented=True))
-    assert rows(path, "seats", "ok", "code", "effect", "decision", "prevented") == [
-        (5, 0, "TIMEOUT", "unknown", "ask", 1)
+    assert rows(path, "seats", "outcome", "code", "effect", "decision", "prevented", "message") == [
+        (5, "unknown", "TIMEOUT", "unknown", "ask", 1, "No answer came.")
     ]
-    assert rows(path, "tool", "count", table="failure") == [("pay", 1)]
     assert rows(path, "calls", "failed", table="session") == [(1, 1)]
     assert_sums_are_those_of_the_rows(path)
 
@@ -178,16 +196,15 @@ def test_a_call_that_the_client_tells_of_first_is_still_one_of_its_server(kept: 
     told(kept, event("pay", BUSY, 0, call_id="s/1/1", seat="client", server=None))
     told(kept, event("pay", BUSY, 0, call_id="s/1/1"))
     assert rows(path, "seats", "server", "code") == [(5, "shop", "RATE_LIMITED")]
-    assert ("shop", "pay", 1) in rows(path, "server", "tool", "count", table="failure")
     assert_sums_are_those_of_the_rows(path)
     reading = Reading.of(f"sqlite:///{path}")
     now = int(AT.timestamp() * 1000) + 3_600_000
-    found = reading.failures(Period(now - 86_400_000, now))
+    found = reading.failures(Selection(since=now - 86_400_000, until=now))
     reading.close()
-    assert [(each.server, each.code) for each in found] == [("shop", "RATE_LIMITED")]
+    assert [(each["server"], each["code"]) for each in found] == [("shop", "RATE_LIMITED")]
 
 
-def test_nothing_anybody_said_is_kept_unless_asked_for(tmp_path: Path) -> None:
+def test_the_words_of_failures_are_kept_redacted_and_only_where_they_may_be(tmp_path: Path) -> None:
     secret = "sk-live-4f9a8b7c6d5e4f3a2b1c0d9e"
     error = fw.ToolError(f"The key {secret} of card 4111 is wrong.", code=f"x_{secret}", details={"key": secret})
     more = {"client": f"agent/{secret}", "server": secret, "correlation_id": secret}
@@ -244,7 +261,7 @@ def test_a_full_queue_drops_and_says_so(path: Path) -> None:
         if not is_first:
             opened.wait(30)
         is_first = False
-        return database(address)
+        return Database(address)
 
     kept = Store(slow, most=10)
     for number in range(5000):
@@ -265,7 +282,7 @@ def test_a_broken_store_is_not_felt(path: Path, caplog: pytest.LogCaptureFixture
     healthy = True
 
     def opened() -> Any:
-        return database(address) if healthy else {}["on fire"]
+        return Database(address) if healthy else {}["on fire"]
 
     kept = Store(opened)
     healthy = False
@@ -296,13 +313,14 @@ def test_what_is_old_goes_and_the_sums_stay(path: Path) -> None:
     kept = store(f"sqlite:///{path}", days=1.0)
     told(kept, event("search", BUSY, at=-3 * 86_400), event("search", None))
     kept.close()
-    again = Store(lambda: database(address_of(f"sqlite:///{path}")), days=1.0)
+    again = Store(lambda: Database(address_of(f"sqlite:///{path}")), days=1.0)
     told(again, event("search", None))
     again.close()
     assert rows(path, "count(*)") == [(2,)]
-    assert [rows(path, "sum(n_calls)", "sum(n_failed)", table=name) for name in ("rollup", "rollup_day")] == [
-        [(3, 1)]
-    ] * 2
+    assert rows(path, "step", "sum(calls)", "sum(failed)", table="total GROUP BY step") == [
+        (3_600_000, 3, 1),
+        (86_400_000, 3, 1),
+    ]
 
 
 def test_a_forked_process_writes_for_itself(path: Path) -> None:
@@ -338,7 +356,8 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE mine (x)")
     store(f"sqlite:///{newer}").close()
     with closing(sqlite3.connect(newer)) as connection:
-        connection.execute("PRAGMA user_version = 99")
+        connection.execute("UPDATE meta SET value = 99 WHERE name = 'version'")
+        connection.commit()
     text.write_text("These are my notes, and no database at all.\n" * 100)
     said = []
     for file in (other, newer, text):
@@ -347,6 +366,6 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
         said.append(str(told.value))
     assert said == [
         f"{other} is a database of something else; name another file",
-        f"{newer} is a store of version 99, and this is version 1; name another file, or use the failwell that wrote it",
-        f"{text} is no SQLite database; name another file",
+        f"sqlite:///{newer} is a store of version 99, and this is version 2; name another one, or use the failwell that wrote it",
+        f"{text} is not a SQLite database; name another file",
     ]

@@ -15,9 +15,10 @@ import pytest
 import failwell as fw
 from failwell.model import Action
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
-from failwell.observe.stores import Period, Reading, address_of, database
-from failwell.observe.stores.event_rows import COLUMNS, EventRows
-from failwell.observe.stores.journal import Journal
+from failwell.observe.stores import Database, Reading, Selection, address_of
+from failwell.observe.stores.ledger import write
+from failwell.observe.stores.rows import EventRows
+from failwell.observe.stores.tables import COLUMNS
 
 AT = datetime(2026, 11, 17, 6, tzinfo=UTC)
 BUSY = fw.Transient("The index is busy.", code="RATE_LIMITED", retry_after=2)
@@ -25,6 +26,7 @@ LOST = fw.ToolError("It may have been done.", code="OUTCOME_UNKNOWN", kind="inte
     verify=Action("get_invoice", arguments={"id": 1})
 )
 TOLD = tuple(name for name in COLUMNS if name not in ("id", "session"))
+"""What does not depend on who has written it."""
 
 
 def event(tool: str, error: fw.ToolError | None = None, at: float = 0, print: str = "p", **more: Any) -> CallEvent:
@@ -34,7 +36,7 @@ def event(tool: str, error: fw.ToolError | None = None, at: float = 0, print: st
 
 def history(chance: random.Random, key: bytes) -> list[CallEvent]:
     """Calls of one session, each after the one before: of a tool that is often busy, and of one that leaves doubts."""
-    check = keyed_fingerprint("get_invoice", {"id": 1}, key).text
+    check = keyed_fingerprint("get_invoice", {"id": 1}, key)
     made = []
     for number in range(chance.randint(2, 14)):
         at = number * chance.choice((1, 3))
@@ -49,26 +51,28 @@ def history(chance: random.Random, key: bytes) -> list[CallEvent]:
     return made
 
 
-def written(url: str, events: Sequence[CallEvent], *, writers: int) -> Any:
+def written(url: str, events: Sequence[CallEvent], *, key: bytes, writers: int) -> Any:
     """What is in a store, and what it says, when these events were written one after the other by so many."""
-    opened = [database(address_of(url)) for _ in range(writers)]
-    ((key,),) = opened[0].all("SELECT value FROM meta WHERE name = 'key'")
-    rows = EventRows(bytes.fromhex(key), lambda: int(AT.timestamp() * 1000) + 10**8)
-    journals = [Journal() for _ in opened]
+    opened = [Database(address_of(url)) for _ in range(writers)]
+    rows = EventRows(key, lambda: int(AT.timestamp() * 1000) + 10**8)
     for number, each in enumerate(events):
-        with opened[number % writers].transaction() as to:
-            journals[number % writers].write(rows.of(each), to)
-    found = opened[0].all(f"SELECT {', '.join(TOLD)} FROM event ORDER BY at")
-    # Of two calls that settle a doubt the one that is told first is named; that it is settled does not depend on it.
-    doubts = opened[0].all("SELECT at, how IS NULL FROM doubt ORDER BY at")
+        database = opened[number % writers]
+        with database.transaction() as to:
+            write(database, to, rows.of(each))
     for each in opened:
         each.close()
     reading = Reading.of(url)
     start = int(AT.timestamp() * 1000)
-    period = Period(start, start + 10**7)
-    numbers = reading.numbers(period), reading.doubts(period).open
+    found = reading.calls(Selection(since=start, until=start + 10**7), most=1_000)
+    # Of two calls that settle a doubt the one that is told first is named.
+    told = [{name: row[name] or None if name == "doubt" else row[name] for name in TOLD} for row in found]
+    for row in told:
+        row["doubt"] = row["doubt"] if row["doubt"] in (None, "open") else "settled"
+    numbers = reading.numbers(Selection(since=start, until=start + 10**8)), reading.sessions(Selection())
     reading.close()
-    return [dict(zip(TOLD, row, strict=True)) for row in found], doubts, numbers
+    for name in ("doubt_looked", "doubt_again"):
+        del numbers[0][name]
+    return told, numbers
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -76,17 +80,12 @@ def test_the_order_in_which_calls_are_told_changes_nothing(seed: int, tmp_path: 
     chance = random.Random(seed)
     urls = [f"sqlite:///{tmp_path / name}.db" for name in ("told", "late")]
     key = b"the same in both"
-    for url in urls:
-        opened = database(address_of(url))
-        with opened.transaction() as to:
-            to.many("UPDATE meta SET value = ? WHERE name = 'key'", [(key.hex(),)])
-        opened.close()
     made = history(chance, key)
     late = list(made)
     for _ in range(chance.randint(1, 3)):
         late.insert(chance.randrange(len(late)), late.pop(chance.randrange(len(late))))
-    in_order = written(urls[0], made, writers=1)
-    assert written(urls[1], late, writers=2) == in_order
+    in_order = written(urls[0], made, key=key, writers=1)
+    assert written(urls[1], late, key=key, writers=2) == in_order
 
 
 CHILD = """
@@ -121,24 +120,18 @@ def test_two_processes_that_write_one_file_tell_one_story(tmp_path: Path) -> Non
         child.communicate()
     kept.close()
     reading = Reading.of(url)
-    found = reading.session("s")
-    assert found is not None
-    timeline = [
-        (row["tool"], row["attempt"], row["ok"], row["recovered"], row["retry"], row["waited"])
-        for row in reading.timeline(found)
-    ]
+    calls = reading.calls(Selection(session="s"), most=50)
+    timeline = [(row["tool"], row["attempt"], row["outcome"], row["after"], row["doubt"]) for row in reversed(calls)]
+    start = int(AT.timestamp() * 1000)
+    numbers = reading.numbers(Selection(since=start, until=start + 10**6))
     reading.close()
     assert timeline == [
-        ("search", 1, 0, 2, 0, 3.5),
-        ("search", 2, 0, 1, None, 3.5),
-        ("search", 3, 1, None, None, None),
-        ("pay", 1, 0, None, None, None),
-        ("get_invoice", 1, 1, None, None, None),
-        ("search", 1, 0, 1, 1, 4.5),
-        ("search", 2, 1, None, None, None),
+        ("search", 1, "recovered", 2, ""),
+        ("search", 2, "recovered", 1, ""),
+        ("search", 3, "ok", 0, ""),
+        ("pay", 1, "recovered", 0, "looked"),
+        ("get_invoice", 1, "ok", 0, ""),
+        ("search", 1, "recovered", 1, ""),
+        ("search", 2, "ok", 0, ""),
     ]
-    start = int(AT.timestamp() * 1000)
-    again = Reading.of(url)
-    doubts = again.doubts(Period(start, start + 10**6))
-    again.close()
-    assert (doubts.open, doubts.looked) == (0, 1)
+    assert (numbers["doubt"], numbers["doubt_looked"]) == (1, 1)

@@ -20,6 +20,7 @@ from typing import IO, Any, cast
 
 import mcp
 import pytest
+from failwell.dashboard.views import VIEWS, failure, session
 from leaks import ELSEWHERE, Case, calls, fail, login
 from mcp.server import MCPServer
 from planted import SHAPES, Canary, canary, found
@@ -28,7 +29,6 @@ from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Std
 import failwell.server
 from failwell.dashboard import Query, report_data, report_document
 from failwell.dashboard.markup import page
-from failwell.dashboard.views import VIEWS, failure, session
 from failwell.formats import FORMATS
 from failwell.observe.stores import Reading
 

@@ -17,7 +17,7 @@ from .io import Stop
 
 COMMANDS = {
     **{name: name for name in ("demo", "explain", "convert", "codes", "check", "wrap", "adopt")},
-    **dict.fromkeys(("dashboard", "report", "tail"), "events"),
+    **dict.fromkeys(("dashboard", "report", "tail", "resolve"), "events"),
     **{name: name for name in ("example", "manifest", "schema", "conformance")},
 }
 """The module of each; only that of the one that was asked for is imported."""

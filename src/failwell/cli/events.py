@@ -1,4 +1,4 @@
-"""`failwell dashboard`, `report` and `tail`: what a store of events tells, in the browser, in a file, on a terminal."""
+"""`failwell dashboard`, `report`, `tail` and `resolve`: what a store of events tells, and what an operator tells it."""
 
 from __future__ import annotations
 
@@ -21,60 +21,41 @@ TOKEN_VARIABLE: Final = "FAILWELL_DASHBOARD_TOKEN"
 
 
 def register(commands: Commands) -> None:
-    parser = _add(
-        commands,
-        "dashboard",
-        help="see in the browser what failed, and whether agents got through",
-        description="Serves a page on this machine that shows what a store of events holds. It changes nothing.",
-        run=dashboard,
-    )
+    parser = _add(commands, "dashboard", dashboard, "see in the browser what failed, and whether agents got through")
     parser.add_argument("--host", default="127.0.0.1", help="where to listen; other than this machine asks for a token")
     parser.add_argument("--port", type=int, default=8791, help="8791 by default; 0 for any that is free")
     parser.add_argument(
         "--name", action="append", default=[], metavar="HOST", help="a further name of it, behind a proxy"
     )
-    parser = _add(
-        commands,
-        "report",
-        help="what failed and whether agents got through, as text, HTML or JSON; for CI too",
-        description="Reads a store of events, and tells what failed and what became of it.",
-        run=report,
-    )
+    parser = _add(commands, "report", report, "what failed and whether agents got through, as text, HTML or JSON")
     parser.add_argument("--since", default="7d", metavar="TIME", help="24h, 7d, 2026-11-17; 7d by default")
     parser.add_argument("--until", default="", metavar="TIME", help="now by default")
-    parser.add_argument("--server", default="", metavar="NAME", help="of this server alone")
-    parser.add_argument("--tool", default="", metavar="NAME", help="of this tool alone")
+    for name in ("server", "client", "tool"):
+        parser.add_argument(f"--{name}", default="", metavar="NAME", help=f"of this {name} alone")
     parser.add_argument("--html", metavar="FILE", help="write one page that needs nothing else; - is standard output")
     parser.add_argument("--json", action="store_true", help="for programs, on standard output")
-    parser.add_argument(
-        "--fail-on",
-        action="append",
-        default=[],
-        metavar="LIMIT",
-        help="exit with 1 where this holds: 'recovery<0.5', 'unknown>0', 'drift>5%%', 'loops>10'",
-    )
-    parser = _add(
-        commands,
-        "tail",
-        help="follow the calls that a store is told of",
-        description="Prints the latest calls of a store, and each one that comes after them.",
-        run=tail,
-    )
+    told = "exit with 1 where this holds: 'recovery<0.5', 'in-doubt>0', 'failure-rate>5%%', 'loops>10'"
+    parser.add_argument("--fail-on", action="append", default=[], metavar="LIMIT", help=told)
+    parser = _add(commands, "tail", tail, "follow the calls that a store is told of")
     parser.add_argument("--last", type=int, default=10, metavar="N", help="begin with so many that were there before")
     parser.add_argument("--failed", action="store_true", help="failures alone")
     parser.add_argument("--json", action="store_true", help="one JSON object per line")
     parser.add_argument("--no-follow", action="store_true", help="end after those that are there")
+    parser = commands.add_parser("resolve", help="say what became of a call in doubt, which ends its hold")
+    parser.add_argument("id", metavar="ID", help="of the page of calls in doubt, or the id that the user was told")
+    parser.add_argument("word", choices=["done", "not-done"], help="what became of the call")
+    _add_store(parser, resolve)
 
 
-def _add(commands: Commands, name: str, *, run: Any, **words: str) -> ArgumentParser:
-    parser: ArgumentParser = commands.add_parser(name, **words)
-    parser.add_argument(
-        "store",
-        nargs="?",
-        default=os.environ.get(STORE_VARIABLE) or DEFAULT_STORE,
-        metavar="STORE",
-        help=f"the store's address; {DEFAULT_STORE} unless {STORE_VARIABLE} says otherwise",
-    )
+def _add(commands: Commands, name: str, run: Any, text: str) -> ArgumentParser:
+    parser: ArgumentParser = commands.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    return _add_store(parser, run)
+
+
+def _add_store(parser: ArgumentParser, run: Any) -> ArgumentParser:
+    default = os.environ.get(STORE_VARIABLE) or DEFAULT_STORE
+    told = f"the store's address; {DEFAULT_STORE} unless {STORE_VARIABLE} says otherwise"
+    parser.add_argument("store", nargs="?", default=default, metavar="STORE", help=told)
     parser.set_defaults(run=run)
     return parser
 
@@ -110,20 +91,11 @@ def dashboard(options: Namespace) -> int:
 
 
 def report(options: Namespace) -> int:
-    from failwell.dashboard import (
-        BadLimit,
-        BadTime,
-        Query,
-        broken,
-        limit_of,
-        report_data,
-        report_document,
-        report_text,
-    )
+    from failwell.dashboard import BadLimit, BadTime, Query, broken, limit_of, report_data, report_document, report_text
     from failwell.observe import BadStore
 
     with stop_on(BadTime, BadLimit):
-        query = Query.of({name: getattr(options, name) for name in ("since", "until", "server", "tool")})
+        query = Query.of({name: getattr(options, name) for name in ("since", "until", "server", "client", "tool")})
         limits = [limit_of(text) for text in options.fail_on]
     with closing(_read(options.store)) as reading, stop_on(BadStore):
         if options.html is not None:
@@ -132,7 +104,7 @@ def report(options: Namespace) -> int:
             print_json(report_data(reading, query))
         elif options.html is None:
             print(report_text(reading, query))
-        found = broken(limits, reading.numbers(query.period), reading.doubts(query.period))
+        found = broken(limits, reading, query)
     for limit, value in found:
         print(f"failwell: {limit} holds: it is {value:g}", file=sys.stderr)
     return 1 if found else 0
@@ -148,7 +120,7 @@ def tail(options: Namespace) -> int:
             rows = reading.after(last)
             for row in rows:
                 last = row["id"]
-                if not (options.failed and row["ok"]):
+                if row["failed"] or not options.failed:
                     print(json.dumps(row) if options.json else line_of(row), flush=True)
             if not rows:
                 if options.no_follow:
@@ -156,12 +128,22 @@ def tail(options: Namespace) -> int:
                 time.sleep(0.5)
 
 
-def open_events(url: str) -> EventKeeper:
+def resolve(options: Namespace) -> int:
+    from failwell.observe import BadStore, Database, address_of
+    from failwell.observe import resolve as resolve_call
+
+    with stop_on(BadStore), closing(_read(options.store)), closing(Database(address_of(options.store))) as database:
+        call = resolve_call(database, options.id, is_done=options.word == "done")
+    print(f"{call.tool}, call {call.id}: {options.word.replace('-', ' ')}")
+    return 0
+
+
+def open_events(url: str, **options: Any) -> EventKeeper:
     """The store at an address, to write to."""
     from failwell.observe import BadStore, store
 
     with stop_on(BadStore):
-        found: EventKeeper = store(url)
+        found: EventKeeper = store(url, **options)
     return found
 
 

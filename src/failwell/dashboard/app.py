@@ -18,7 +18,14 @@ from failwell.packages import needed
 try:
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
+    from starlette.responses import (
+        HTMLResponse,
+        JSONResponse,
+        PlainTextResponse,
+        RedirectResponse,
+        Response,
+        StreamingResponse,
+    )
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as problem:
@@ -26,10 +33,11 @@ except ImportError as problem:
 
 from failwell.observe import BadStore, Reading
 
-from . import markup, views
+from . import markup
+from .digest import lost
 from .figures import BadTime
-from .query import Query, without_nul
-from .view import View
+from .pages import PAGES, Page, session
+from .query import Query
 
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; "
@@ -49,8 +57,8 @@ _OPEN: Final = ("/login", "/assets/page.css")
 _ASKING: Final = ("GET", "HEAD")
 _LOOK: Final = 0.5
 _BEAT: Final = 15.0
+_FORMS: Final = ("csv", "json")
 _LONGEST_FORM: Final = 4_096
-_LARGEST_ID: Final = 2**63 - 1
 
 
 class Library:
@@ -151,13 +159,14 @@ def application(url: str, *, hosts: frozenset[str], token: str | None = None, st
         yield
         library.close()
 
+    named = [name for name in PAGES if name]
     routes = [
         Route("/assets/{name}", pages.asset),
         Route("/live", pages.live),
         Route("/login", pages.login, methods=["GET", "POST"]),
-        Route("/failures/{id:int}", pages.failure),
         Route("/sessions/{name:path}", pages.session),
-        *(Route(f"/{name}", partial(pages.view, name), name=name or "overview") for name in views.VIEWS),
+        *(Route(f"/{name}.{form}", partial(pages.table, name, form)) for name in named for form in _FORMS),
+        *(Route(f"/{name}", partial(pages.page, name), name=name or "overview") for name in PAGES),
     ]
     return Admission(Starlette(routes=routes, lifespan=lifespan), hosts=hosts, token=token)
 
@@ -168,33 +177,48 @@ class Pages:
     def __init__(self, library: Library, store: str, token: str | None) -> None:
         self._library, self._store, self._token = library, store, token
 
-    async def view(self, name: str, request: Request) -> Response:
-        return await self._shown(request, views.VIEWS[name])
-
-    async def failure(self, request: Request) -> Response:
-        # No database has room for a larger one, so that none has it.
-        return await self._shown(request, partial(views.failure, id=min(request.path_params["id"], _LARGEST_ID)))
+    async def page(self, name: str, request: Request) -> Response:
+        return await self._show(request, PAGES[name])
 
     async def session(self, request: Request) -> Response:
-        return await self._shown(request, partial(views.session, name=without_nul(request.path_params["name"])))
+        # PostgreSQL knows no character of this kind.
+        name = request.path_params["name"].replace("\0", "\N{REPLACEMENT CHARACTER}")
+        return await self._show(request, partial(session, name=name))
 
-    async def _shown(self, request: Request, make: Callable[[Reading, Query], View | None]) -> Response:
+    async def table(self, name: str, form: str, request: Request) -> Response:
+        """The first table of a page, for programs."""
         try:
             query = Query.of(request.query_params)
-            extent, view = await asyncio.to_thread(
-                self._library.ask, lambda reading: (reading.extent(), make(reading, query))
-            )
+            page = await asyncio.to_thread(self._library.ask, lambda reading: PAGES[name](reading, query))
+        except BadTime as problem:
+            return PlainTextResponse(str(problem), 400)
+        except BadStore as problem:
+            return PlainTextResponse(str(problem), 503)
+        if page is None:
+            return PlainTextResponse("It is not in the store, or not any more.", 404)
+        table = page.tables[0]
+        table.sort(query)
+        if form == "json":
+            return JSONResponse(table.to_json())
+        named = {"content-disposition": f'attachment; filename="{name}.csv"'}
+        return Response(table.to_csv(), media_type="text/csv", headers=named)
+
+    async def _show(self, request: Request, make: Callable[[Reading, Query], Page | None]) -> Response:
+        try:
+            query = Query.of(request.query_params)
+            found = await asyncio.to_thread(self._library.ask, partial(_read, make=make, query=query))
         except BadTime as problem:
             return HTMLResponse(markup.message("No such time", str(problem)), 400)
         except BadStore as problem:
             return HTMLResponse(markup.message("The store cannot be read", str(problem), is_waiting=True), 503)
-        if view is None:
-            return HTMLResponse(markup.message("Not here", "It is not in the store, or not any more."), 404)
-        if extent is None:
+        if found is None:
             return HTMLResponse(markup.message("No events yet", *filling(self._store), is_waiting=True))
+        page, offered = found
+        if page is None:
+            return HTMLResponse(markup.message("Not here", "It is not in the store, or not any more."), 404)
         if request.headers.get("x-part") == "main":
-            return HTMLResponse(markup.body(view, query))
-        return HTMLResponse(markup.page(view, query, self._store))
+            return HTMLResponse(markup.body(page, query, offered))
+        return HTMLResponse(markup.page(page, query, self._store, offered))
 
     async def asset(self, request: Request) -> Response:
         kinds = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -249,6 +273,18 @@ class Pages:
             last = now
             quiet += _LOOK
             await asyncio.sleep(_LOOK)
+
+
+def _read(
+    reading: Reading, make: Callable[[Reading, Query], Page | None], query: Query
+) -> tuple[Page | None, dict[str, list[str]]] | None:
+    """A page, and what its filters offer; None of an empty store."""
+    if reading.extent() is None:
+        return None
+    page = make(reading, query)
+    if page is not None:
+        page.notes += lost(reading, query)
+    return page, markup.names(reading)
 
 
 def filling(store: str) -> tuple[str, str]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
-from failwell.observe import Doubts, Failure, Numbers, Reading
+from failwell.observe import Numbers, Reading
 from failwell.redact import visible
 
-from . import markup, views
-from .figures import duration, moment, share, stamp
+from . import pages
+from .figures import count, duration, share, stamp
 from .query import Query
-from .view import Cards, Sheet, View
 
-VERSION: Final = 1
+VERSION: Final = 2
 _MOST: Final = 100
 
 
@@ -34,17 +32,17 @@ class BadLimit(ValueError):
     """A condition that cannot be read, in one line."""
 
 
-_COUNTS: Final = ("unknown", "repeated", "loops")
-_MEASURES: Final[dict[str, Callable[[Numbers, Doubts], float | None]]] = {
-    "recovery": lambda numbers, doubts: numbers.recovery_rate,
-    "first-retry": lambda numbers, doubts: numbers.first_retry,
-    "unknown": lambda numbers, doubts: doubts.open,
-    "repeated": lambda numbers, doubts: doubts.repeated,
-    "obeyed": lambda numbers, doubts: numbers.obeyed,
-    "drift": lambda numbers, doubts: numbers.drift,
-    "loops": lambda numbers, doubts: numbers.loops,
-    "failure-rate": lambda numbers, doubts: numbers.failure_rate,
+_MEASURES: Final[dict[str, Callable[[Numbers, int], float | None]]] = {
+    "recovery": lambda numbers, dropped: numbers["recovery_rate"],
+    "failure-rate": lambda numbers, dropped: numbers["failure_rate"],
+    "failures": lambda numbers, dropped: numbers["failed"],
+    "not-recovered": lambda numbers, dropped: numbers["lost"],
+    "in-doubt": lambda numbers, dropped: numbers["doubt_open"],
+    "run-again": lambda numbers, dropped: numbers["doubt_again"],
+    "loops": lambda numbers, dropped: numbers["loops"],
+    "dropped": lambda numbers, dropped: dropped,
 }
+_SHARES: Final = ("recovery", "failure-rate")
 
 
 def limit_of(text: str) -> Limit:
@@ -60,7 +58,7 @@ def limit_of(text: str) -> Limit:
         if name not in _MEASURES:
             raise BadLimit(f"there is no number {name!r}; there are {', '.join(_MEASURES)}")
         is_percent = bound.endswith("%")
-        if is_percent and name in _COUNTS:
+        if is_percent and name not in _SHARES:
             raise BadLimit(f"{name} is a count, and no share; write it as '{name}>0'")
         try:
             number = float(bound.removesuffix("%"))
@@ -69,14 +67,15 @@ def limit_of(text: str) -> Limit:
         if isfinite(number):
             return Limit(name, mark == "<", number / 100 if is_percent else number)
         break
-    raise BadLimit(f"{text!r} is no condition; write it as 'recovery<0.5', 'unknown>0' or 'drift>5%'")
+    raise BadLimit(f"{text!r} is no condition; write it as 'recovery<0.5', 'in-doubt>0' or 'failure-rate>5%'")
 
 
-def broken(limits: Sequence[Limit], numbers: Numbers, doubts: Doubts) -> list[tuple[Limit, float]]:
+def broken(limits: Sequence[Limit], reading: Reading, query: Query) -> list[tuple[Limit, float]]:
     """The conditions that hold, and so fail the report. What there is no number for fails nothing."""
+    numbers, dropped = reading.numbers(query.selection), reading.dropped(query.selection)
     found = []
     for limit in limits:
-        value = _MEASURES[limit.name](numbers, doubts)
+        value = _MEASURES[limit.name](numbers, dropped)
         if value is not None and (value < limit.bound if limit.is_less else value > limit.bound):
             found.append((limit, value))
     return found
@@ -84,104 +83,82 @@ def broken(limits: Sequence[Limit], numbers: Numbers, doubts: Doubts) -> list[tu
 
 def data(reading: Reading, query: Query) -> dict[str, Any]:
     """The report for programs."""
-    period = query.period
-    doubts = reading.doubts(period)
+    selection = query.selection
+    shown = ("failures", "tools", "servers", "clients", "codes", "doubt")
+    tables = {name: page.tables[0].to_json()[:_MOST] for name in shown if (page := pages.PAGES[name](reading, query))}
     return {
         "failwell": VERSION,
         "store": reading.url,
-        "since": _instant(period.since),
-        "until": _instant(period.until),
-        "numbers": reading.numbers(period).to_dict(),
-        "unknown": {name: getattr(doubts, name) for name in ("open", "looked", "worked", "repeated")},
-        "dropped": reading.dropped(period),
-        "tools": {name: numbers.to_dict() for name, numbers in reading.by("tool", period, _MOST)},
-        "codes": {name: numbers.to_dict() for name, numbers in reading.by("code", period, _MOST)},
-        "failures": [
-            {
-                "server": each.server,
-                "tool": each.tool,
-                "kind": each.kind,
-                "code": each.code,
-                "failed": each.numbers.failed,
-                "recovery_rate": each.numbers.recovery_rate,
-                "first_seen": _instant(each.first_at),
-                "last_seen": _instant(each.last_at),
-                "new": each.is_new,
-            }
-            for each in reading.failures(period, _MOST)
-        ],
-        "undeclared": [
-            {"server": server, "tool": tool, "code": code, "failures": count}
-            for server, tool, code, count in reading.undeclared(period, _MOST)
-        ],
-        "unseen": [
-            {"server": server, "tool": tool, "code": code} for server, tool, code in reading.unseen(period, _MOST)
-        ],
+        "since": _instant(selection.since),
+        "until": _instant(selection.until),
+        "numbers": {name: value for name, value in reading.numbers(selection).items() if not isinstance(value, str)},
+        "dropped": reading.dropped(selection),
+        **tables,
     }
 
 
 def text(reading: Reading, query: Query) -> str:
     """The report in a few lines."""
-    period = query.period
+    selection = query.selection
     if reading.extent() is None:
         filled = f"`failwell wrap --events {reading.url} -- CMD`, install(hooks=…) or Recovering(events=…)"
         return f"There are no events in {reading.url} yet; fill it with {filled}."
-    numbers, doubts = reading.numbers(period), reading.doubts(period)
+    n = reading.numbers(selection)
     lines = [
-        f"{moment(period.since)[:16]} to {moment(period.until)[:16]} UTC: {numbers.calls} calls, "
-        f"{numbers.failed} failed ({share(numbers.failure_rate)})",
-        f"  recovered             {share(numbers.recovery_rate):>8}  {numbers.recovered} of {numbers.failed}",
-        f"  first retry works     {share(numbers.first_retry):>8}  {numbers.retried_ok} of {numbers.retried}",
-        f"  outcome unknown       {doubts.open:>8}  {doubts.looked} looked at, {doubts.repeated} repeated",
-        f"  double effects prevented {numbers.prevented:>5}",
-        f"  delays obeyed         {share(numbers.obeyed):>8}",
-        f"  drift                 {share(numbers.drift):>8}",
-        f"  loops                 {numbers.loops:>8}  {numbers.loop_calls} calls, about {numbers.loop_tokens} tokens",
+        f"{stamp(selection.since)[:16]} to {stamp(selection.until)[:16]} UTC: {n['calls']} calls, "
+        f"{n['failed']} failed ({share(n['failure_rate'])})",
+        f"  recovered      {n['recovered']:>8}  {share(n['recovery_rate'])} of the failures",
+        f"  not recovered  {n['lost']:>8}",
+        f"  unknown        {n['unknown']:>8}",
+        f"  in doubt       {n['doubt_open']:>8}  of {n['doubt']}: {n['doubt_looked']} looked up, "
+        f"{n['doubt_again']} run again, {n['doubt_confirmed']} confirmed",
+        f"  held           {n['held']:>8}  identical calls that were not run",
+        f"  loops          {n['loops']:>8}",
     ]
-    if dropped := reading.dropped(period):
-        lines.append(f"  events dropped        {dropped:>8}  the store was full, locked or away")
-    worst = reading.failures(period, 5)
-    if worst:
+    if dropped := reading.dropped(selection):
+        lines.append(f"  events dropped {dropped:>8}  too many waited, or the store could not be written")
+    if worst := reading.failures(selection, most=5):
         lines.append("what fails most:")
         lines += [_line(each) for each in worst]
     return "\n".join(lines)
 
 
-def _line(each: Failure) -> str:
-    server = f"{each.server}/" if each.server else ""
-    told = f"  {each.numbers.failed:>6}  {server}{each.tool} {each.code or each.kind}"
-    return f"{told}, recovered {share(each.numbers.recovery_rate)}{', new' if each.is_new else ''}"
+def _line(each: Numbers) -> str:
+    server = f"{each['server']}/" if each["server"] else ""
+    told = f"  {each['failed']:>6}  {server}{each['tool']} {each['code'] or each['kind']}"
+    said = f": {each['message']}" if each["message"] else ""
+    new = ", new" if each["new"] else ""
+    return visible(f"{told}, recovered {share(each['recovery_rate'])}{new}{said}"[:200])
 
 
 def document(reading: Reading, query: Query) -> str:
     """The report as one HTML file that needs nothing else."""
-    shown = [views.overview, views.failures, views.codes, views.unknown, views.drift]
-    made = [_plain(make(reading, query)) for make in shown]
-    period = query.period
-    lead = f"{reading.url}, {moment(period.since)[:16]} to {moment(period.until)[:16]} UTC."
-    return markup.document(made, query, "Report", lead)
+    from . import markup
+
+    made = [pages.PAGES[name](reading, query) for name in ("", "failures", "tools", "servers", "clients", "doubt")]
+    selection = query.selection
+    lead = f"{reading.url}, {stamp(selection.since)[:16]} to {stamp(selection.until)[:16]} UTC."
+    shown = [page for page in made if page is not None]
+    shown[0].notes += lost(reading, query)
+    return markup.document(shown, query, lead)
 
 
-def _plain(view: View) -> View:
-    """Without addresses, which lead nowhere in a file."""
-    for index, block in enumerate(view.blocks):
-        if isinstance(block, Cards):
-            view.blocks[index] = Cards([replace(card, href=None) for card in block.cards])
-        elif isinstance(block, Sheet):
-            rows = [[replace(cell, href=None) for cell in row] for row in block.rows]
-            view.blocks[index] = replace(block, rows=rows)
-    return view
+def lost(reading: Reading, query: Query) -> list[str]:
+    """What to say of events that are not there."""
+    dropped = reading.dropped(query.selection)
+    if not dropped:
+        return []
+    return [f"{count(dropped)} events were dropped: too many waited, or the store could not be written."]
 
 
 def _instant(at: int) -> str:
-    return moment(at).replace(" ", "T") + "Z"
+    return stamp(at).replace(" ", "T")
 
 
 def line_of(row: dict[str, Any]) -> str:
     """What an attempt was and what came of it."""
-    if row["ok"]:
-        outcome = "asked" if row["asked"] else "ok"
-    else:
+    outcome = row["outcome"]
+    if row["failed"] or outcome == "held":
         outcome = row["code"] or row["kind"]
         if row["effect"] in ("unknown", "partial", "done"):
             outcome += f" effect={row['effect']}"
@@ -189,7 +166,10 @@ def line_of(row: dict[str, Any]) -> str:
             outcome += f" -> {row['decision']}"
         if not row["made"]:
             outcome += " (not made)"
+        if row["message"]:
+            outcome += f": {row['message']}"
+    elif outcome == "operator":
+        outcome = row["decision"]
     again = f" #{row['attempt']}" if row["attempt"] > 1 else ""
     server = f"{row['server']}/" if row["server"] else ""
-    told = f"{stamp(row['at'])}  {server}{row['tool']}{again}  {outcome}  {duration(row['seconds'])}"
-    return visible(told)
+    return visible(f"{stamp(row['at'])}  {server}{row['tool']}{again}  {outcome}  {duration(row['seconds'])}")

@@ -60,14 +60,9 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
-def moment(at: int) -> str:
-    """When, in UTC."""
-    return f"{_date(at):%Y-%m-%d %H:%M:%S}"
-
-
 def stamp(at: int) -> str:
-    """When, for whoever copies it elsewhere, where nobody says which zone it is."""
-    return f"{moment(at)}Z"
+    """When, in UTC, for whoever copies it elsewhere, where nobody says which zone it is."""
+    return f"{_date(at):%Y-%m-%d %H:%M:%S}Z"
 
 
 def ago(at: int, now: int) -> str:

@@ -42,22 +42,17 @@ from .otel import trace_call as trace_call
 if TYPE_CHECKING:
     from .prometheus import Collector
     from .stores import BadStore as BadStore
-    from .stores import Doubts as Doubts
-    from .stores import Failure as Failure
-    from .stores import Flow as Flow
+    from .stores import Database as Database
     from .stores import Numbers as Numbers
-    from .stores import OpenDoubt as OpenDoubt
-    from .stores import Period as Period
     from .stores import Reading as Reading
-    from .stores import SessionLine as SessionLine
+    from .stores import Selection as Selection
     from .stores import Store as Store
     from .stores import address_of as address_of
+    from .stores import resolve as resolve
     from .stores import store
 
 # Only whoever keeps events needs a database.
-_LATER: Final = frozenset(
-    "store Store BadStore Numbers Doubts Failure Flow OpenDoubt Period Reading SessionLine address_of".split()
-)
+_LATER: Final = frozenset("store Store BadStore Numbers Reading Selection Database address_of resolve".split())
 
 
 def __getattr__(name: str) -> Any:
@@ -94,7 +89,7 @@ _INTERNAL = (
     *("UNKNOWN", "new_id", "mark_failure", "mark_span", "count_failure", "current_trace"),
     *("is_tracing", "trace_call", "TRACE_NAMES"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_HEADER", "SESSION_VARIABLE", "inherited_session"),
-    *("session_in", "Stats", "ToolStats", "emit", "log_failure", "Reading", "Period"),
-    *("keyed_fingerprint", "sent_id", "trace_of", "Doubts", "Failure", "Flow", "OpenDoubt", "SessionLine"),
+    *("session_in", "Stats", "ToolStats", "emit", "log_failure", "Reading", "Selection"),
+    *("keyed_fingerprint", "sent_id", "trace_of", "resolve", "Database"),
     *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
 )

@@ -42,7 +42,6 @@ def event_of(
     tried = tuple(_try(each, next(given) if each.made else None) for each in failed)
     error = outcome if isinstance(outcome, ToolError) else None
     made = report.calls > 0
-    printed, size = (None, 0) if key is None else keyed_fingerprint(report.tool, sent, key)
     return CallEvent(
         tool=report.tool,
         ok=error is None,
@@ -53,8 +52,7 @@ def event_of(
         correlation_id=None if error is None else error.correlation_id,
         attempts=report.tries,
         call_id=next(given) if last is None or last.made else None,
-        fingerprint=printed,
-        size=size,
+        fingerprint=None if key is None else keyed_fingerprint(report.tool, sent, key),
         tried=tried,
         decision=last.decision.next.value if outcome is not None and last is not None else None,
         prevented=error is not None and (error.code == HELD or (made and error.effect in IN_DOUBT)),

@@ -54,7 +54,6 @@ class CallEvent:
     session: in which session it was made; a random name, or a hash where the transport has none.
     call_id: the id by which all seats know this call, where one of them has given it one.
     fingerprint: the same for the same tool and arguments, and nothing that could be read back: a hash under a key.
-    size: about how many characters were sent.
     tried: the attempts before the last one, where whoever tells has made them.
     decision: what was decided about the failure that is left. prevented: whether the call is not made again because it
         may have been done, or was answered from what was kept, so that it was not done twice.
@@ -81,7 +80,6 @@ class CallEvent:
     session: str | None = None
     call_id: str | None = None
     fingerprint: str | None = None
-    size: int = 0
     tried: tuple[Try, ...] = ()
     decision: str | None = None
     prevented: bool = False

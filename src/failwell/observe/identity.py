@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +10,7 @@ from itertools import count
 from typing import Any, Final, NamedTuple, Self
 
 from failwell.formats import keys
-from failwell.model import budget_left, pattern
+from failwell.model import budget_left, fingerprint, pattern
 
 CALL_KEY: Final = keys.CALL
 SESSION_VARIABLE: Final = "FAILWELL_SESSION"
@@ -24,30 +23,22 @@ _SENT: Final = pattern(r"([0-9a-f]{8,32})/([0-9a-f]{1,12})/([0-9]{1,4})")
 _TRACE: Final = pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-class CallPrint(NamedTuple):
-    """A call without what was sent."""
-
-    text: str
-    size: int
-
-
-def keyed_fingerprint(tool: str, arguments: Mapping[str, Any], key: bytes) -> CallPrint:
-    """The same for the same call under the same key, and about how many characters it has.
+def keyed_fingerprint(tool: str, arguments: Mapping[str, Any], key: bytes) -> str:
+    """The same for the same call under the same key; what the hold knows the call by gives the same.
 
     The key is what makes it safe to keep: few values are so long that nobody could guess them by trying.
     """
+    if budget_left(arguments, _ROOM) < 0:
+        arguments = {str(name)[:200]: _outline(value) for name, value in list(arguments.items())[:200]}
+    return keyed_hash(fingerprint(tool, arguments), key)
+
+
+def keyed_hash(text: str, key: bytes) -> str:
+    """A fingerprint of a call under the key of a store."""
     # It loads OpenSSL, and only whoever keeps events needs it.
     from hashlib import blake2b
 
-    whole: object = arguments
-    if budget_left(arguments, _ROOM) < 0:
-        whole = {str(name)[:200]: _outline(value) for name, value in list(arguments.items())[:200]}
-    try:
-        written = json.dumps([tool, whole], sort_keys=True, default=repr, separators=(",", ":"))
-    except (TypeError, ValueError, RecursionError):
-        written = f"{tool} {sorted(map(str, arguments))}"
-    hashed = blake2b(written.encode("utf-8", "surrogatepass"), digest_size=8, key=key).hexdigest()
-    return CallPrint(hashed, len(written))
+    return blake2b(text.encode(), digest_size=8, key=key).hexdigest()
 
 
 def _outline(value: object) -> object:

@@ -86,7 +86,6 @@ class Observer:
     def _emit(self, call: ServedCall, error: ToolError | None, *, ok: bool, **more: Any) -> None:
         meta = call.params.get("_meta")
         given, relayed = sent_id(meta), self._relayed
-        text, size = keyed_fingerprint(call.tool, call.arguments, self._names.key)
         peer = getattr(call.request, "request", None)
         headers = getattr(peer, "headers", None)
         if relayed is None and headers is not None:
@@ -116,8 +115,7 @@ class Observer:
             seat="server",
             session=given.session if given is not None else relayed or self._session(call, peer),
             call_id=call_id,
-            fingerprint=text,
-            size=size,
+            fingerprint=keyed_fingerprint(call.tool, call.arguments, self._names.key),
             server=self.server,
             trace_id=trace_of(meta) or current_trace(),
             **more,
@@ -139,7 +137,7 @@ class Observer:
         headers = getattr(peer, "headers", None) or {}
         said = [headers.get(name) for name in ("mcp-session-id", "authorization", "user-agent")]
         host = getattr(getattr(peer, "client", None), "host", None)
-        return keyed_fingerprint("", {"said": said, "host": host, "client": call.client_name}, self._names.key).text
+        return keyed_fingerprint("", {"said": said, "host": host, "client": call.client_name}, self._names.key)
 
 
 def mask_framework_logs(guard: Guard) -> None:

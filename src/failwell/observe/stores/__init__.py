@@ -6,43 +6,33 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, SessionLine
-from .reading import Reading
+from .ledger import resolve
+from .reading import Numbers, Reading, Selection
 from .store_url import Address, BadStore, Unreachable, address_of
-from .writer import Database, Store
+from .tables import Database
+from .writer import Store
 
 _known: dict[tuple[str, tuple[tuple[str, Any], ...]], Store] = {}
 _lock = Lock()
 
 
-def database(address: Address, *, is_reading: bool = False) -> Database:
-    """The database at an address, opened. It raises `BadStore`."""
-    if address.scheme == "sqlite":
-        from .sqlite import Sqlite
-
-        return Sqlite(address, is_reading=is_reading)
-    if address.scheme == "postgresql":
-        from .postgres import Postgres
-
-        return Postgres(address, is_reading=is_reading)
-    raise BadStore(f"{address.scheme}: is sent to, and cannot be read; name a sqlite: or postgresql: store")
-
-
 def store(url: str, **options: Any) -> Any:
     """The store at an address: a hook that keeps each event it is told of. It raises `BadStore`.
 
-    Whoever names the same address in one process gets the same store. The options are those of `Store`.
+    Whoever names the same address in one process gets the same store. The options are those of `Store`; the words of
+    failures are kept in a SQLite file unless `messages=False`, and elsewhere with `messages=True`.
     """
     address = address_of(url)
     if address.scheme == "otlp":
         from .otlp import Otlp
 
         return Otlp(address)
+    options = {"messages": address.scheme == "sqlite", **options}
     with _lock:
         key = (url, tuple(sorted(options.items())))
         found = _known.get(key)
         if found is None or found._is_closed:
-            found = _known[key] = Store(partial(database, address), **options)
+            found = _known[key] = Store(partial(Database, address), **options)
         return found
 
 
@@ -55,15 +45,10 @@ __all__ = [
     # written to
     "Database",
     "Store",
-    "database",
     "store",
+    "resolve",
     # read
     "Reading",
-    "Period",
+    "Selection",
     "Numbers",
-    "Failure",
-    "Doubts",
-    "OpenDoubt",
-    "SessionLine",
-    "Flow",
 ]

@@ -12,8 +12,8 @@ from failwell.model import ToolError
 from failwell.observe.counters import pair_of
 from failwell.observe.events import CallEvent
 from failwell.packages import needed
+from failwell.redact import DEFAULT
 
-from .event_rows import Labels
 from .store_url import Address, BadStore
 
 try:
@@ -37,7 +37,7 @@ class Otlp:
 
     def __init__(self, address: Address, provider: Any = None) -> None:
         self.key = os.urandom(16)
-        self._label = Labels()
+        self._label = _label
         self._own = _own(address) if provider is None else None
         self._tracer = trace.get_tracer("failwell", tracer_provider=provider or self._own)
 
@@ -109,6 +109,10 @@ class Otlp:
         if not ok:
             span.set_status(trace.StatusCode.ERROR)
         span.end(end_time=max(start, end))
+
+
+def _label(text: str | None) -> str:
+    return "" if text is None else DEFAULT.label(text)[:100]
 
 
 def _own(address: Address) -> Any:

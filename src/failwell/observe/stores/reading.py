@@ -1,287 +1,293 @@
-"""What a store tells: each number is one query over the sums that are kept while writing."""
+"""What a store tells: totals from the counters that are kept while writing, and the calls themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
-from failwell.model import upper_snake
+import sqlalchemy as sa
 
-from .event_rows import COLUMNS, COUNTERS, HOUR, WITHIN, tokens
-from .numbers import Doubts, Failure, Flow, Numbers, OpenDoubt, Period, SessionLine
 from .store_url import address_of
-from .writer import Database
+from .tables import COUNTERS, DAY, DROPPED, EVENT, HOUR, KEY, SESSION, TOTAL, Database
 
-_SUMS: Final = ", ".join(f"coalesce(sum(n_{name}), 0)" for name in COUNTERS)
-_RECOVERED: Final = " + ".join(f"sum(n_r{number})" for number in range(1, WITHIN + 1))
-_MOST: Final = 200
-_LOOKED_THROUGH: Final = 20_000
-_HALF_A_DAY: Final = 12
-_DAY: Final = 24 * HOUR
+Numbers = dict[str, Any]
+"""A row of totals: what it is of, the counters of the store, and the shares that follow from them."""
+
+_EXACT: Final = 6 * HOUR
+"""Up to such a time everything is counted from the calls themselves, to the millisecond; beyond it by whole hours."""
+_SCANNED: Final = 100_000
+"""Among how many of the latest calls one is looked for by what no index knows."""
+_STEPS: Final = ((2 * HOUR, 60_000), (_EXACT, 300_000), (3 * DAY, HOUR), (14 * DAY, 6 * HOUR))
+_FAILED: Final = ("recovered", "lost", "unknown")
+_HOLD: Final = 300_000
+"""How long a hold lasts by default."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Of which calls something is told: from when to when, in milliseconds, and of what; empty is everything.
+
+    text: what a name, a code or a message holds. outcome: one of a call; `failed` is any of a failure, `doubt` one
+    that is in doubt.
+    """
+
+    since: int = 0
+    until: int = 2**62
+    server: str = ""
+    client: str = ""
+    tool: str = ""
+    kind: str = ""
+    code: str = ""
+    session: str = ""
+    outcome: str = ""
+    text: str = ""
+
+    @property
+    def is_exact(self) -> bool:
+        return self.until - self.since <= _EXACT
+
+    @property
+    def step(self) -> int:
+        """How long a part of the time is when it is drawn."""
+        length = self.until - self.since
+        return next((step for most, step in _STEPS if length <= most), DAY)
+
+    def named(self, columns: Any, names: Sequence[str] = KEY) -> list[Any]:
+        """The conditions on names."""
+        found = [columns[name] == value for name in names if (value := getattr(self, name))]
+        if self.text:
+            texts = [name for name in (*names, "message") if name in columns and name != "kind"]
+            found.append(sa.or_(*(columns[name].icontains(self.text, autoescape=True) for name in texts)))
+        return found
+
+
 class Reading:
     """A store that is read, by one thread."""
 
-    database: Database
-    url: str = ""
-    _names: dict[int, str] = field(default_factory=dict)
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.url = str(database.address)
 
     @classmethod
-    def of(cls, url: str) -> Reading:
+    def of(cls, url: str) -> Self:
         """The store at an address. It raises `BadStore`."""
-        from . import database
-
-        address = address_of(url)
-        return cls(database(address, is_reading=True), str(address))
+        return cls(Database(address_of(url), is_reading=True))
 
     def close(self) -> None:
-        self.database.close()
+        self._database.close()
 
-    # The numbers
+    # Totals
 
-    def numbers(self, period: Period) -> Numbers:
-        """All of it together."""
-        sums, values = period.sums()
-        (found,) = self.database.all(f"SELECT {_SUMS} FROM {sums}", values)
-        return _numbers(found)
+    def totals(self, selection: Selection, by: Sequence[str] = (), *, most: int = 1_000) -> list[Numbers]:
+        """The numbers of all that is selected, or of each value of some of server, client, tool, kind and code, those
+        that fail most first. What the rows are not of is named where there is one, and else counted."""
+        table, conditions = self._source(selection)
+        columns = [table.c[name] for name in by]
+        rest = [name for name in ("server", "client", "tool") if name not in by]
+        asked = [*columns, *_sums(table)]
+        asked += [sa.func.max(table.c[name]) for name in rest]
+        asked += [sa.func.count(sa.distinct(table.c[name])) for name in rest]
+        statement = sa.select(*asked).where(*conditions)
+        if by:
+            # What was told of a call may have changed what it is of.
+            statement = statement.group_by(*columns).having(asked[len(by)] > 0)
+        if "code" in by or "kind" in by:
+            # A success has neither.
+            statement = statement.where(table.c.kind != "")
+        failed, calls = asked[len(by) + 1], asked[len(by)]
+        found = self._database.all(statement.order_by(failed.desc(), calls.desc(), *columns).limit(most))
+        made = []
+        for row in found:
+            values = list(row)
+            numbers = dict(zip(by, values, strict=False)) | _numbers(values[len(by) :])
+            for name, value, count in zip(rest, values[-2 * len(rest) :], values[-len(rest) :], strict=False):
+                numbers[name] = value if count == 1 else f"{count} {name}s" if count else ""
+            made.append(numbers)
+        return made
 
-    def by(self, column: str, period: Period, most: int = _MOST) -> list[tuple[str, Numbers]]:
-        """The same for each `tool`, `code`, `server` or `kind`, those that fail most first."""
-        if column not in ("tool", "code", "server", "kind"):
-            raise ValueError(f"There are no numbers by {column!r}.")
-        sums, values = period.sums()
-        # A success has neither code nor kind.
-        failed = " WHERE n_failed > 0" if column in ("code", "kind") else ""
-        found = self.database.all(
-            f"SELECT {column}, {_SUMS} FROM {sums}{failed} GROUP BY {column} "
-            f"ORDER BY sum(n_failed) DESC, sum(n_calls) DESC, {column} LIMIT ?",
-            [*values, most],
+    def numbers(self, selection: Selection) -> Numbers:
+        """The numbers of all that is selected."""
+        return self.totals(selection)[0]
+
+    def over_time(self, selection: Selection) -> list[tuple[int, Numbers]]:
+        """The numbers of each part of the time; the parts without calls are there too."""
+        step = selection.step
+        table, conditions = self._source(selection, is_hourly=step < DAY)
+        part = (table.c.at if selection.is_exact else table.c.start) // step
+        found = self._database.all(sa.select(part, *_sums(table)).where(*conditions).group_by(part))
+        known = {int(at): _numbers(rest) for at, *rest in found}
+        nothing = _numbers([0] * (len(COUNTERS) + 1))
+        first, last = selection.since // step, max(selection.since, selection.until - 1) // step
+        return [(at * step, known.get(at, nothing)) for at in range(first, last + 1)]
+
+    def failures(self, selection: Selection, *, most: int = 200) -> list[Numbers]:
+        """The same failure grouped by server, tool, kind and code: with the newest of its messages, when it was first
+        and last seen, and whether it is new in this time."""
+        groups = self.totals(selection, ("server", "tool", "kind", "code"), most=most)
+        by = [TOTAL.c[name] for name in ("server", "tool", "kind", "code")]
+        first_days = self._database.all(
+            sa.select(*by, sa.func.min(TOTAL.c.start)).where(TOTAL.c.step == DAY, TOTAL.c.failed > 0).group_by(*by)
         )
-        return [(name, _numbers(sums)) for name, *sums in found]
-
-    def over_time(self, period: Period, steps: int = 48) -> list[tuple[int, Numbers]]:
-        """The same for each part of the period, of whole hours or days; the parts without calls are there too."""
-        hours = max(1, -(-((period.until - period.since) // HOUR) // steps))
-        if hours > _HALF_A_DAY:
-            hours = -(-hours // 24) * 24
-        sums, values = period.sums(hourly=hours < 24)
-        found = self.database.all(f"SELECT hour / {hours}, {_SUMS} FROM {sums} GROUP BY hour / {hours}", values)
-        known = {int(part): _numbers(rest) for part, *rest in found}
-        first, last = period.since // HOUR // hours, max(period.since, period.until - 1) // HOUR // hours
-        return [(part * hours * HOUR, known.get(part, Numbers())) for part in range(first, last + 1)]
-
-    def failures(self, period: Period, most: int = _MOST, *, is_lost_first: bool = False) -> list[Failure]:
-        """The failures of the period, each once, the most frequent first.
-
-        is_lost_first: those first that most often were not recovered from."""
-        sums, values = period.sums()
-        order = f"sum(n_failed) - ({_RECOVERED})" if is_lost_first else "sum(n_failed)"
-        rows = self.database.all(
-            f"SELECT server, tool, kind, code, {_SUMS} FROM {sums} WHERE n_failed > 0 "
-            f"GROUP BY server, tool, kind, code ORDER BY {order} DESC, server, tool, kind, code LIMIT ?",
-            [*values, most],
-        )
-        known = {
-            tuple(key): rest
-            for *key, id, first, last in self.database.all(
-                "SELECT server, tool, kind, code, id, first_at, last_at FROM failure WHERE last_at >= ?", [period.since]
-            )
-            for rest in [(id, first, last)]
-        }
+        first = {tuple(key): int(day) for *key, day in first_days}
         extent = self.extent()
-        newest = max(period.since, (extent[0] if extent is not None else 0) + _DAY)
-        found = []
-        for server, tool, kind, code, *rest in rows:
-            id, first, last = known.get((server, tool, kind, code), (0, period.since, period.until))
-            found.append(Failure(id, server, tool, kind, code, first, last, _numbers(rest), first >= newest))
-        return found
+        young = (extent[0] if extent else 0) + DAY
+        for each in groups:
+            own = replace(selection, outcome="failed", **{name: each[name] for name in ("server", "tool", "kind")})
+            newest = self.calls(replace(own, code=each["code"], text=""), most=1)
+            each["message"] = newest[0]["message"] if newest else None
+            each["last_at"] = newest[0]["at"] if newest else None
+            each["first_at"] = first.get((each["server"], each["tool"], each["kind"], each["code"]))
+            each["new"] = each["first_at"] is not None and each["first_at"] >= max(young, selection.since // DAY * DAY)
+        return groups
 
-    def failure(self, id: int) -> tuple[str, str, str, str, int, int] | None:
-        """Server, tool, kind and code of a failure, and when it was first and last seen."""
-        found = self.database.all("SELECT server, tool, kind, code, first_at, last_at FROM failure WHERE id = ?", [id])
+    def _source(self, selection: Selection, *, is_hourly: bool = False) -> tuple[Any, list[Any]]:
+        """Where totals are read from, and under which conditions: the calls, or the counters of whole days with those
+        of the hours before and after them."""
+        since, until = selection.since, selection.until
+        if selection.is_exact:
+            return EVENT, [EVENT.c.at >= since, EVENT.c.at < until, *selection.named(EVENT.c)]
+        first, last = since // HOUR * HOUR, min(-(-until // HOUR) * HOUR, 2**62)
+        day, end = -(-first // DAY) * DAY, last // DAY * DAY
+        ranges = [(HOUR, first, day), (DAY, day, end), (HOUR, end, last)]
+        if is_hourly or day >= end:
+            ranges = [(HOUR, first, last)]
+        c = TOTAL.c
+        in_time = [sa.and_(c.step == step, c.start >= begin, c.start < stop) for step, begin, stop in ranges]
+        return TOTAL, [sa.or_(*in_time), *selection.named(c)]
+
+    # Calls
+
+    def calls(
+        self, selection: Selection, *, most: int = 100, order: str = "at", is_rising: bool = False
+    ) -> list[dict[str, Any]]:
+        """Calls of a time, the latest first; in another order, and by what no index knows, those among the latest."""
+        c = EVENT.c
+        conditions = [c.at >= selection.since, c.at < selection.until]
+        outcome = selection.outcome
+        if outcome == "doubt":
+            conditions += [c.doubt == "open", c.failed == 1]
+        elif outcome == "failed" or outcome in _FAILED:
+            conditions.append(c.failed == 1)
+        if outcome and outcome not in ("failed", "doubt"):
+            conditions.append(c.outcome == outcome)
+        indexed = ("tool", "code", "server", "session") if selection.code or selection.session else ("session",)
+        conditions += [c[name] == value for name in indexed if (value := getattr(selection, name))]
+        rest = [name for name in KEY if name not in indexed and getattr(selection, name)]
+        newest = (c.at.desc(), c.id.desc())
+        if not rest and not selection.text and order == "at" and not is_rising:
+            return self._rows(sa.select(EVENT).where(*conditions).order_by(*newest).limit(most))
+        latest = sa.select(EVENT).where(*conditions).order_by(*newest).limit(_SCANNED).subquery()
+        column = latest.c[order if order in latest.c else "at"]
+        ordered = (column if is_rising else column.desc(), latest.c.id.desc())
+        named = selection.named(latest.c, (*KEY, "session"))
+        return self._rows(sa.select(latest).where(*named).order_by(*ordered).limit(most))
+
+    def call(self, id: int) -> dict[str, Any] | None:
+        found = self._rows(sa.select(EVENT).where(EVENT.c.id == id))
         return found[0] if found else None
 
-    def flow(self, period: Period) -> list[Flow]:
-        """What was decided about failures, and what came of it."""
-        sums, values = period.sums()
-        found = self.database.all(
-            f"SELECT kind, decision, {_RECOVERED}, sum(n_failed) FROM {sums} WHERE n_failed > 0 "
-            "GROUP BY kind, decision ORDER BY sum(n_failed) DESC",
-            values,
-        )
-        return [Flow(kind, decision, int(good), int(all - good)) for kind, decision, good, all in found]
+    def around(self, call: dict[str, Any], before: int = 5, after: int = 5) -> list[dict[str, Any]]:
+        """A call with those before and after it in its session."""
+        if not call["session"]:
+            return [call]
+        c, place = EVENT.c, sa.tuple_(EVENT.c.at, EVENT.c.id)
+        own = sa.select(EVENT).where(c.session == call["session"])
+        at = sa.tuple_(sa.literal(call["at"]), sa.literal(call["id"]))
+        earlier = self._rows(own.where(place < at).order_by(c.at.desc(), c.id.desc()).limit(before))
+        return [*reversed(earlier), call, *self._rows(own.where(place > at).order_by(c.at, c.id).limit(after))]
 
-    def undeclared(self, period: Period, most: int = _MOST) -> list[tuple[str, str, str, int]]:
-        """Codes that tools send and do not declare: server, tool, code, how often."""
-        sums, values = period.sums()
-        return [
-            (server, tool, code, int(count))
-            for server, tool, code, count in self.database.all(
-                f"SELECT server, tool, code, sum(n_undeclared) FROM {sums} WHERE n_undeclared > 0 "
-                "GROUP BY server, tool, code ORDER BY sum(n_undeclared) DESC LIMIT ?",
-                [*values, most],
+    def with_next(self, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Calls with what the agent did next: the tool and outcome of the call that came after it in its session."""
+        made = []
+        for call in calls:
+            later = self.around(call, before=0, after=1)[1:]
+            followed = later[0] if later else {"tool": None, "outcome": None, "print": None}
+            is_same = followed["print"] is not None and followed["print"] == call["print"]
+            made.append(
+                {**call, "next_tool": followed["tool"], "next_outcome": followed["outcome"], "next_is_same": is_same}
             )
-        ]
+        return made
 
-    def unseen(self, period: Period, most: int = _MOST) -> list[tuple[str, str, str]]:
-        """Codes that tools which failed declare, and that none of their failures had: server, tool, code."""
-        where, values = period.where("at", period.since // HOUR * HOUR, period.until)
-        declared = self.database.all(
-            f"SELECT server, tool, code FROM declared WHERE {where} ORDER BY server, tool, code", values
-        )
-        sums, values = replace(period, code=None).sums()
-        asked = f"SELECT DISTINCT server, tool, code FROM {sums} WHERE n_failed > 0"
-        seen = {(server, tool, upper_snake(code)) for server, tool, code in self.database.all(asked, values)}
-        return [(s, t, code) for s, t, code in declared if (s, t, upper_snake(code)) not in seen][:most]
+    def doubts(self, selection: Selection, *, most: int = 200) -> list[dict[str, Any]]:
+        """The calls of which nobody knows whether they were done, the latest first; `is_held` while the hold lasts."""
+        found = self.calls(replace(selection, outcome="doubt"), most=most)
+        return [{**each, "is_held": selection.until - each["at"] < _HOLD} for each in found]
 
-    # What stands behind them
+    def sessions(
+        self, selection: Selection, *, most: int = 100, order: str = "last_at", is_rising: bool = False
+    ) -> list[dict[str, Any]]:
+        """The sessions that reach into the time, the latest first."""
+        c = SESSION.c
+        conditions = [c.last_at >= selection.since, c.first_at < selection.until]
+        conditions += [c[name] == value for name in ("server", "client") if (value := getattr(selection, name))]
+        if selection.session:
+            conditions.append(c.name == selection.session)
+        if selection.outcome == "failed":
+            conditions.append(c.failed > 0)
+        if selection.text:
+            texts = (c.name, c.server, c.client)
+            conditions.append(sa.or_(*(each.icontains(selection.text, autoescape=True) for each in texts)))
+        column = c[order if order in c else "last_at"]
+        ordered = (column if is_rising else column.desc(), c.name)
+        return self._rows(sa.select(SESSION).where(*conditions).order_by(*ordered).limit(most))
 
-    def doubts(self, period: Period) -> Doubts:
-        where, values = period.where("at", period.since, period.until)
-        ((open, looked, worked, repeated),) = self.database.all(
-            "SELECT coalesce(sum(CASE WHEN how IS NULL THEN 1 ELSE 0 END), 0), "
-            "coalesce(sum(CASE WHEN how = 'looked' THEN 1 ELSE 0 END), 0), "
-            "coalesce(sum(CASE WHEN how = 'worked' THEN 1 ELSE 0 END), 0), coalesce(sum(repeated), 0) "
-            f"FROM doubt WHERE {where}",
-            values,
-        )
-        return Doubts(int(open), int(looked), int(worked), int(repeated))
-
-    def open_doubts(self, period: Period, most: int = _MOST) -> list[OpenDoubt]:
-        """The calls of which nobody knows yet whether they were done, the latest first."""
-        where, values = period.where("at", period.since, period.until)
-        found = self.database.all(
-            "SELECT event, at, session, server, tool, code, verify, repeated FROM doubt "
-            f"WHERE how IS NULL AND {where} ORDER BY at DESC, event DESC LIMIT ?",
-            [*values, most],
-        )
-        names = self._session_names([row[2] for row in found])
-        return [
-            OpenDoubt(event, at, names.get(session, ""), server, tool, code, verify, bool(repeated))
-            for event, at, session, server, tool, code, verify, repeated in found
-        ]
-
-    def sessions(self, period: Period, most: int = 100, *, failed: bool = False) -> list[SessionLine]:
-        """The latest sessions that reach into the period."""
-        only = " AND failed > 0" if failed else ""
-        found = self.database.all(
-            "SELECT id, name, client, first_at, last_at, calls, failed FROM session "
-            f"WHERE last_at >= ? AND first_at < ?{only} ORDER BY id DESC LIMIT ?",
-            [period.since, period.until, most],
-        )
-        return [SessionLine(*row) for row in found]
-
-    def session(self, name: str) -> SessionLine | None:
-        found = self.database.all(
-            "SELECT id, name, client, first_at, last_at, calls, failed FROM session WHERE name = ?", [name]
-        )
-        return SessionLine(*found[0]) if found else None
-
-    def timeline(self, session: SessionLine, most: int = 500) -> list[dict[str, Any]]:
-        """The latest attempts of a session, in their order."""
-        columns = ", ".join(COLUMNS)
-        found = self.database.all(
-            f"SELECT {columns} FROM event WHERE session = ? AND at >= ? AND at <= ? ORDER BY id DESC LIMIT ?",
-            [session.id, session.first_at, session.last_at, most],
-        )
-        return sorted((dict(zip(COLUMNS, row, strict=True)) for row in found), key=lambda row: (row["at"], row["id"]))
-
-    def examples(self, tool: str, code: str, most: int = 20, *, server: str | None = None) -> list[dict[str, Any]]:
-        """The latest attempts that failed so, and the names of their sessions.
-
-        Those of one server are looked for among the latest of all, since the index does not tell them apart."""
-        columns = ", ".join(COLUMNS)
-        only, values = ("", []) if server is None else ("WHERE server = ? ", [server])
-        found = self.database.all(
-            f"SELECT {columns} FROM (SELECT {columns} FROM event WHERE tool = ? AND code = ? AND ok = 0 "
-            f"ORDER BY id DESC LIMIT ?) AS latest {only}ORDER BY id DESC LIMIT ?",
-            [tool, code, max(most, _LOOKED_THROUGH), *values, most],
-        )
-        return self._with_sessions(found)
-
-    def next_calls(self, examples: Sequence[dict[str, Any]]) -> list[tuple[str, int, int]]:
-        """What agents called after these failures, within a day: the tool, how often, and how often it worked."""
-        counted: dict[str, list[int]] = {}
-        for row in examples:
-            found = self.database.all(
-                "SELECT tool, ok FROM event WHERE session = ? AND id > ? AND at >= ? AND at < ? ORDER BY id LIMIT 1",
-                [row["session"], row["id"], row["at"] - HOUR, row["at"] + _DAY],
-            )
-            for tool, ok in found:
-                total = counted.setdefault(tool, [0, 0])
-                total[0] += 1
-                total[1] += ok
-        return sorted(((tool, *total) for tool, total in counted.items()), key=lambda each: -each[1])  # type: ignore[misc]
+    # In the order in which they were written
 
     def after(self, id: int, most: int = 200) -> list[dict[str, Any]]:
-        """The attempts that came in after one."""
-        columns = ", ".join(COLUMNS)
-        found = self.database.all(f"SELECT {columns} FROM event WHERE id > ? ORDER BY id LIMIT ?", [id, most])
-        return self._with_sessions(found)
+        """The attempts that were written after one."""
+        return self._rows(sa.select(EVENT).where(EVENT.c.id > id).order_by(EVENT.c.id).limit(most))
 
     def before_latest(self, count: int, *, failed: bool = False) -> int:
-        """After which attempt the latest so many came in; failed: so many that failed."""
-        only = " WHERE ok = 0" if failed else ""
-        ((first,),) = self.database.all(
-            f"SELECT min(id) FROM (SELECT id FROM event{only} ORDER BY id DESC LIMIT ?) AS latest", [count]
-        )
+        """After which attempt the latest so many were written; failed: so many that failed."""
+        latest = sa.select(EVENT.c.id).order_by(EVENT.c.id.desc()).limit(count)
+        if failed:
+            latest = latest.where(EVENT.c.failed == 1)
+        ((first,),) = self._database.all(sa.select(sa.func.min(latest.subquery().c.id)))
         return self.last() if first is None else int(first) - 1
 
     def last(self) -> int:
         """The number of the latest attempt."""
-        ((last,),) = self.database.all("SELECT coalesce(max(id), 0) FROM event")
-        return int(last)
+        return int(self._database.all(sa.select(sa.func.coalesce(sa.func.max(EVENT.c.id), 0)))[0][0])
 
     def extent(self) -> tuple[int, int] | None:
-        """The first and the last hour of which something is known; None of an empty store."""
-        ((first, last),) = self.database.all("SELECT (SELECT min(hour) FROM rollup), (SELECT max(hour) FROM rollup)")
-        return None if first is None else (int(first) * HOUR, (int(last) + 1) * HOUR)
+        """The first and the last day of which something is known; None of an empty store."""
+        days = sa.select(sa.func.min(TOTAL.c.start), sa.func.max(TOTAL.c.start)).where(TOTAL.c.step == DAY)
+        ((first, last),) = self._database.all(days)
+        return None if first is None else (int(first), int(last) + DAY)
 
-    def dropped(self, period: Period) -> int:
+    def names(self, column: str, most: int = 200) -> list[str]:
+        """The servers or clients that the store knows."""
+        named = sa.select(TOTAL.c[column]).where(TOTAL.c.step == DAY, TOTAL.c[column] != "").distinct()
+        return [name for (name,) in self._database.all(named.order_by(TOTAL.c[column]).limit(most))]
+
+    def dropped(self, selection: Selection) -> int:
         """How many events could not be kept."""
-        ((count,),) = self.database.all(
-            "SELECT coalesce(sum(count), 0) FROM dropped WHERE at >= ? AND at < ?", [period.since, period.until]
-        )
+        told = DROPPED.c.at.between(selection.since, selection.until)
+        ((count,),) = self._database.all(sa.select(sa.func.coalesce(sa.func.sum(DROPPED.c.count), 0)).where(told))
         return int(count)
 
-    def _with_sessions(self, found: Sequence[tuple[Any, ...]]) -> list[dict[str, Any]]:
-        """Attempts by their columns, with the names of their sessions."""
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found]
-        names = self._session_names([row["session"] for row in rows])
-        return [{**row, "session_name": names.get(row["session"], "")} for row in rows]
-
-    def _session_names(self, ids: Sequence[int]) -> dict[int, str]:
-        missing = sorted({id for id in ids if id and id not in self._names})
-        if missing:
-            marks = ", ".join("?" * len(missing))
-            self._names.update(dict(self.database.all(f"SELECT id, name FROM session WHERE id IN ({marks})", missing)))
-        return self._names
+    def _rows(self, statement: Any) -> list[dict[str, Any]]:
+        return [dict(row._mapping) for row in self._database.all(statement)]
 
 
-def _numbers(sums: Sequence[Any]) -> Numbers:
-    by = dict(zip(COUNTERS, sums, strict=True))
-    return Numbers(
-        calls=int(by["calls"]),
-        failed=int(by["failed"]),
-        asked=int(by["asked"]),
-        refused=int(by["refused"]),
-        seconds=float(by["seconds"]),
-        after=tuple(int(by[f"r{number}"]) for number in range(1, WITHIN + 1)),
-        same=int(by["same"]),
-        retried=int(by["retried"]),
-        retried_ok=int(by["retried_ok"]),
-        delays_us=int(by["us"]),
-        obeyed_us=int(by["us_obeyed"]),
-        delays_client=int(by["client"]),
-        obeyed_client=int(by["client_obeyed"]),
-        prevented=int(by["prevented"]),
-        declared=int(by["declared"]),
-        undeclared=int(by["undeclared"]),
-        loops=int(by["loops"]),
-        loop_calls=int(by["loop_calls"]),
-        loop_seconds=float(by["loop_seconds"]),
-        loop_tokens=tokens(by["loop_size"]),
-    )
+def _sums(table: Any) -> list[Any]:
+    """The counters, and the seconds after them."""
+    counted: list[Any]
+    if table is TOTAL:
+        counted = [table.c[name] for name in COUNTERS]
+    else:
+        counted = [sa.cast(condition(table.c), sa.Integer) for condition in COUNTERS.values()]
+    return [sa.func.coalesce(sa.func.sum(each), 0) for each in (*counted, table.c.seconds)]
+
+
+def _numbers(values: Sequence[Any]) -> Numbers:
+    found: Numbers = {name: int(value) for name, value in zip(COUNTERS, values, strict=False)}
+    found["seconds"] = float(values[len(COUNTERS)])
+    calls, failed = found["calls"], found["failed"]
+    found["failure_rate"] = failed / calls if calls else None
+    found["recovery_rate"] = found["recovered"] / failed if failed else None
+    for name in ("doubt", "held"):
+        ended = sum(found[f"{name}_{how}"] for how in ("looked", "again", "confirmed"))
+        found[f"{name}_open"] = found[name] - ended
+    return found

@@ -1,6 +1,7 @@
 """The hook that keeps events: it takes them at once, and a thread of its own writes them, many at a time.
 
-No call waits for it. Where the store is broken or too slow, events are dropped and counted, and nobody else notices.
+No call waits for it. What the thread cannot write yet waits in memory, and beyond that in a file that goes with the
+process. Where even that is full, or the store is broken, events are dropped and counted, and the store says so.
 """
 
 from __future__ import annotations
@@ -8,86 +9,87 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import pickle
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable
 from threading import Event, Lock, Thread
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakSet
+
+import sqlalchemy as sa
 
 from failwell.observe.events import CallEvent
 
-from .event_rows import HOUR, EventRow, EventRows
-from .journal import Journal, Transaction
-from .store_url import Address, BadStore, Unreachable
-from .tables import ROLLUPS
+from .ledger import write
+from .rows import EventRows, Row
+from .store_url import BadStore, Unreachable
+from .tables import DAY, DROPPED, EVENT, HOUR, SESSION, TOTAL, Database
 
 log = logging.getLogger("failwell.observe")
 
-DAY: Final = 24 * HOUR
 _GATHER: Final = 0.05
 _BATCH: Final = 2_000
+_IN_MEMORY: Final = 20_000
 _PAUSES: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 _RETIRE_EVERY: Final = 600.0
-_ROLLUPS_KEPT: Final = 400
+_RETIRED: Final = 5_000
+_HOURS_KEPT: Final = 90
+_DAYS_KEPT: Final = 400
 _JUMP: Final = 3_600.0
-
-
-class Database(Transaction, Protocol):
-    """What a store is written to and read from."""
-
-    address: Address
-
-    def transaction(self) -> Any: ...
-
-    def retire(self, before: int) -> bool: ...
-
-    def close(self) -> None: ...
 
 
 class Store:
     """Keeps events: a hook to be given to `install`, `Recovering` or a relay, or called by your own code.
 
     most: how many events may wait to be written; what comes beyond that is dropped. days: how long attempts are kept;
-    the sums stay. messages: whether what failures say is kept, without secrets; otherwise no text of anybody's is.
+    the sums stay. messages: whether the words of failures are kept, redacted; otherwise no text of anybody's is.
     """
 
     def __init__(
         self,
         open_database: Callable[[], Database],
         *,
-        most: int = 20_000,
+        most: int = 5_000_000,
         days: float = 30.0,
         messages: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._open, self._most, self._days, self._now = open_database, most, days, now
-        self._queue: deque[CallEvent] = deque()
-        self._lock, self._work, self._stop = Lock(), Event(), Event()
-        self._idle = Event()
-        self._idle.set()
-        self._thread: Thread | None = None
+        self._lock = Lock()
         self._pid = 0
         self._began = now(), time.monotonic()
-        self._dropped: dict[str, int] = {}
-        self._told: dict[str, int] = {}
         self._is_closed = False
+        self._thread: Thread | None = None
+        self._start_empty()
         self.written = 0
         """How many attempts were written."""
-        self.key = self._key()
+        self.key = self._read_key()
         """Under which calls are hashed, so that everybody who writes to this store knows a call again."""
         self._rows = EventRows(self.key, lambda: int(now() * 1000), messages=messages)
         _open_stores.add(self)
 
-    def _key(self) -> bytes:
+    def _start_empty(self) -> None:
+        self._queue: deque[CallEvent] = deque()
+        self._spill: Any = None
+        """The file that takes what comes while too much waits in memory."""
+        self._spilled: Any = None
+        """The one before, which is being written."""
+        self._waiting_on_disk = 0
+        self._work, self._stop, self._idle = Event(), Event(), Event()
+        self._idle.set()
+        self._dropped: dict[str, int] = {}
+        self._reported: dict[str, int] = {}
+
+    def _read_key(self) -> bytes:
         try:
             database = self._open()
         except Unreachable as problem:
             log.warning("Events cannot be written yet: %s", problem)
             return os.urandom(16)
         try:
-            ((key,),) = database.all("SELECT value FROM meta WHERE name = 'key'")
-            return bytes.fromhex(key)
+            return database.key
         finally:
             database.close()
 
@@ -99,23 +101,32 @@ class Store:
     def __call__(self, event: CallEvent) -> None:
         if self._pid != os.getpid():
             self._start()
-        if len(self._queue) >= self._most or self._is_closed:
-            self._drop("closed" if self._is_closed else "full", 1)
+        if self._is_closed:
+            self._drop("closed", 1)
             return
-        self._queue.append(event)
+        if self._spill is not None or len(self._queue) >= min(_IN_MEMORY, self._most):
+            self._keep_on_disk(event)
+        else:
+            self._queue.append(event)
         if not self._work.is_set():
             self._idle.clear()
             self._work.set()
 
+    def _keep_on_disk(self, event: CallEvent) -> None:
+        with self._lock:
+            try:
+                if self._waiting_on_disk + _IN_MEMORY >= self._most:
+                    raise OSError("too many events wait")
+                if self._spill is None:
+                    self._spill = tempfile.TemporaryFile(prefix="failwell-events-")  # noqa: SIM115
+                pickle.dump(event, self._spill, pickle.HIGHEST_PROTOCOL)
+                self._waiting_on_disk += 1
+            except Exception:
+                self._dropped["full"] = self._dropped.get("full", 0) + 1
+
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until what was told so far is written, so long at most; whether it is."""
-        if self._pid != os.getpid():
-            return not self._queue
-        end = time.monotonic() + seconds
-        while not self._idle.wait(max(0.0, end - time.monotonic())):
-            if time.monotonic() >= end:
-                return False
-        return True
+        return self._pid != os.getpid() or self._idle.wait(seconds)
 
     def close(self, seconds: float = 5.0) -> None:
         """Write what is left, and end."""
@@ -132,109 +143,146 @@ class Store:
                 return
             # In a process that was forked there is no thread, and what waited is the parent's.
             if self._pid:
-                self._queue = deque()
-                self._work, self._stop, self._idle = Event(), Event(), Event()
-                self._dropped, self._told = {}, {}
+                self._start_empty()
             self._pid = os.getpid()
             self._thread = Thread(target=self._run, name="failwell-events", daemon=True)
             self._thread.start()
 
     def _drop(self, why: str, count: int) -> None:
-        with self._lock:
-            self._dropped[why] = self._dropped.get(why, 0) + count
+        if count:
+            with self._lock:
+                self._dropped[why] = self._dropped.get(why, 0) + count
 
     # In the thread
 
     def _run(self) -> None:
         database: Database | None = None
-        journal = Journal()
-        failures, waiting, retired = 0, list[EventRow](), 0.0
+        failures, rows, retired = 0, list[Row](), 0.0
         while True:
-            if not waiting:
+            if not rows:
                 self._work.wait(_RETIRE_EVERY)
-                if not self._queue and self._stop.is_set():
+                if self._stop.is_set() and not self._is_waiting():
                     break
-                if len(self._queue) < _BATCH:
+                if len(self._queue) < _BATCH and not self._waiting_on_disk:
                     # More may come at once, and each batch costs as much as a hundred events.
                     self._stop.wait(_GATHER)
                 self._work.clear()
-                waiting = self._taken()
+                rows = self._next_rows()
             try:
                 database = database or self._open()
-                if waiting:
-                    self._write(database, journal, waiting)
-                waiting, failures = [], 0
+                if rows or self.dropped > sum(self._reported.values()):
+                    self._write(database, rows)
+                rows, failures = [], 0
                 if self._now() - retired > _RETIRE_EVERY:
                     retired = self._now()
                     self._retire(database)
             except Exception as problem:
-                journal.forget()
-                _closed(database)
-                database = None
-                failures += 1
+                _close(database)
+                database, failures = None, failures + 1
                 if failures == 1:
-                    log.warning(
-                        "Events cannot be written: %s", problem if isinstance(problem, BadStore) else repr(problem)
-                    )
-                is_last = failures > 1 or not isinstance(problem, Unreachable)
-                if is_last or self._stop.is_set():
+                    said = problem if isinstance(problem, BadStore) else repr(problem)
+                    log.warning("Events cannot be written: %s", said)
+                if self._stop.is_set() or (failures > 1 and not isinstance(problem, Unreachable)):
                     # Once more at most: it may be the batch itself that cannot be written.
-                    self._drop("store", len(waiting))
-                    waiting = []
+                    self._drop("store", len(rows))
+                    rows = []
                 if self._stop.is_set():
-                    self._drop("store", len(self._queue))
+                    self._drop("store", len(self._queue) + self._waiting_on_disk)
                     break
                 self._stop.wait(_PAUSES[min(failures, len(_PAUSES)) - 1])
-            if self._queue:
+            if self._is_waiting():
                 self._work.set()
-            elif not waiting:
+            elif not rows:
                 self._idle.set()
-                if self._queue:
+                if self._is_waiting():
                     self._idle.clear()
                     self._work.set()
-        _closed(database)
-        if lost := self.dropped - sum(self._told.values()):
+        _close(database)
+        if lost := self.dropped - sum(self._reported.values()):
             log.warning("%d events were dropped, and the store does not say so.", lost)
         self._idle.set()
 
-    def _taken(self) -> list[EventRow]:
-        rows: list[EventRow] = []
-        queue = self._queue
-        while queue and len(rows) < _BATCH:
+    def _is_waiting(self) -> bool:
+        return bool(self._queue or self._waiting_on_disk)
+
+    def _next_rows(self) -> list[Row]:
+        """What is to be written next, the oldest first: what waits on disk came after what waits in memory."""
+        rows: list[Row] = []
+        while len(rows) < _BATCH:
             try:
-                rows += self._rows.of(queue.popleft())
+                if self._spilled is not None:
+                    event = self._next_on_disk()
+                elif self._queue:
+                    event = self._queue.popleft()
+                elif self._spill is not None:
+                    with self._lock:
+                        self._spilled, self._spill = self._spill, None
+                    self._spilled.seek(0)
+                    continue
+                else:
+                    break
+                if event is not None:
+                    rows += self._rows.of(event)
             except Exception as problem:
                 self._drop("event", 1)
                 log.debug("An event cannot be written: %r", problem)
         return rows
 
-    def _write(self, database: Database, journal: Journal, rows: list[EventRow]) -> None:
+    def _next_on_disk(self) -> CallEvent | None:
+        try:
+            event: CallEvent = pickle.load(self._spilled)
+        except EOFError:
+            self._spilled.close()
+            self._spilled = None
+            return None
+        except Exception:
+            # What follows one that cannot be read cannot be read either.
+            self._spilled.close()
+            self._spilled = None
+            with self._lock:
+                lost, self._waiting_on_disk = self._waiting_on_disk, 0
+            self._drop("full", max(0, lost - 1))
+            raise
         with self._lock:
-            dropped = {why: count - self._told.get(why, 0) for why, count in self._dropped.items()}
-            told = dict(self._dropped)
+            self._waiting_on_disk -= 1
+        return event
+
+    def _write(self, database: Database, rows: list[Row]) -> None:
+        with self._lock:
+            dropped = dict(self._dropped)
         at = int(self._now() * 1000)
-        lost = [(at, count, why) for why, count in dropped.items() if count]
+        lost = [
+            {"at": at, "count": count - self._reported.get(why, 0), "why": why}
+            for why, count in dropped.items()
+            if count > self._reported.get(why, 0)
+        ]
         with database.transaction() as to:
-            journal.write(rows, to)
+            if rows:
+                write(database, to, rows)
             if lost:
-                to.many("INSERT INTO dropped VALUES (?, ?, ?)", lost)
-        self._told = told
+                to.execute(sa.insert(DROPPED), lost)
+        self._reported = dropped
         self.written += len(rows)
 
     def _retire(self, database: Database) -> None:
+        """Delete what is older than the days that are kept, a little at a time while nothing waits."""
         wall, steady = self._began
         if self._now() - wall > time.monotonic() - steady + _JUMP:
-            # A clock that was set ahead would have everything retired, and is often set back.
+            # A clock that was set ahead would have everything deleted, and is often set back.
             return
         now = int(self._now() * 1000)
-        while database.retire(now - int(self._days * DAY)) and not self._queue:
-            pass
+        before, gone = now - int(self._days * DAY), _RETIRED
+        while gone >= _RETIRED and not self._queue:
+            old = sa.select(EVENT.c.id).where(EVENT.c.at < before).order_by(EVENT.c.at).limit(_RETIRED)
+            with database.transaction() as to:
+                gone = to.execute(sa.delete(EVENT).where(EVENT.c.id.in_(old.scalar_subquery()))).rowcount
         with database.transaction() as to:
-            for name in ROLLUPS:
-                to.many(f"DELETE FROM {name} WHERE hour < ?", [((now - _ROLLUPS_KEPT * DAY) // HOUR,)])
+            to.execute(sa.delete(SESSION).where(SESSION.c.last_at < before))
+            for step, days in ((HOUR, _HOURS_KEPT), (DAY, _DAYS_KEPT)):
+                to.execute(sa.delete(TOTAL).where(TOTAL.c.step == step, TOTAL.c.start < now - days * DAY))
 
 
-def _closed(database: Database | None) -> None:
+def _close(database: Database | None) -> None:
     if database is not None:
         try:
             database.close()

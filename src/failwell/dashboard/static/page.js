@@ -22,13 +22,13 @@ function go(step) {
   all[row].scrollIntoView({ block: "nearest" });
 }
 addEventListener("keydown", event => {
-  if (event.target.closest("input, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
   const views = document.querySelectorAll("nav a");
   const keys = {
     "/": () => document.getElementById("filter")?.focus(), t: turn, j: () => go(1), k: () => go(-1),
     Enter: () => rows()[row]?.querySelector("a")?.click(),
   };
-  const act = keys[event.key] ?? (/^[1-8]$/.test(event.key) && views[event.key - 1] ? () => views[event.key - 1].click() : null);
+  const act = keys[event.key] ?? (/^[1-9]$/.test(event.key) && views[event.key - 1] ? () => views[event.key - 1].click() : null);
   if (!act || (event.key === "Enter" && row < 0)) return;
   event.preventDefault();
   act();
@@ -42,7 +42,7 @@ async function renew() {
   try {
     const answer = await fetch(location.href, { headers: { "X-Part": "main" }, credentials: "same-origin" });
     // What one is typing into, or has marked to copy, stays.
-    const held = main.contains(document.activeElement) && document.activeElement.matches("input");
+    const held = (main.contains(document.activeElement) && document.activeElement.matches("input, select")) || main.querySelector("details[open]");
     if (answer.ok && !held && getSelection().isCollapsed) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       main.replaceChildren(...fresh.body.childNodes);
