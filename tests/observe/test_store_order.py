@@ -16,7 +16,7 @@ import failwell as fw
 from failwell.model import Action
 from failwell.observe import CallEvent, Store, keyed_fingerprint, store
 from failwell.observe.stores import Database, Reading, Selection, address_of
-from failwell.observe.stores.ledger import write
+from failwell.observe.stores.batches import write
 from failwell.observe.stores.rows import EventRows
 from failwell.observe.stores.tables import COLUMNS
 

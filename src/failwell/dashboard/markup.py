@@ -19,7 +19,7 @@ from failwell.observe import Reading
 
 from .pages import NAVIGATION, Page
 from .query import SPANS, Query
-from .tables import cell
+from .sheets import cell
 
 _OPTIONS: Final = ("server", "client")
 

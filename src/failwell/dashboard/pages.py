@@ -13,7 +13,7 @@ from failwell.observe import Reading
 from .chart import STACKED, bars
 from .figures import count, duration, share, stamp
 from .query import Query
-from .tables import Column, Row, Table
+from .sheets import Column, Row, Sheet
 
 MEANS: Final = {
     "failed": "Calls that ended in a failure. A call that was held is not one, and a question to the user is not one.",
@@ -69,7 +69,7 @@ class Page:
     cards: list[Card] = field(default_factory=list)
     chart: Callable[[bool], str] | None = None
     ends: tuple[str, ...] = ()
-    tables: list[Table] = field(default_factory=list)
+    tables: list[Sheet] = field(default_factory=list)
     words: str = ""
     notes: list[str] = field(default_factory=list)
     has_filter: bool = True
@@ -170,7 +170,7 @@ def failures(reading: Reading, query: Query) -> Page:
     return page
 
 
-def _failures_table(reading: Reading, query: Query, most: int, title: str) -> Table:
+def _failures_table(reading: Reading, query: Query, most: int, title: str) -> Sheet:
     def one(row: Row) -> str:
         return query.address("/failure", **{name: row[name] for name in ("server", "tool", "kind", "code")})
 
@@ -188,7 +188,7 @@ def _failures_table(reading: Reading, query: Query, most: int, title: str) -> Ta
     )
     rows = [{**each, "new": "new" if each["new"] else ""} for each in reading.failures(query.selection, most=most)]
     note = f"The {most} most frequent." if len(rows) == most else ""
-    return Table("failures", title, columns, rows, "/failures", "Nothing has failed.", note)
+    return Sheet("failures", title, columns, rows, "/failures", "Nothing has failed.", note)
 
 
 def _counts(query: Query, by: Sequence[str], names: Sequence[str]) -> list[Column]:
@@ -247,7 +247,7 @@ def words(call: Row) -> str:
         return str(fw.render(error, "text"))
 
 
-def calls_table(calls: list[Row], query: Query, title: str, *, style: str = "", now: int = 0, **changes: str) -> Table:
+def calls_table(calls: list[Row], query: Query, title: str, *, style: str = "", now: int = 0, **changes: str) -> Sheet:
     """Calls as they were made: of what, what came of them, and what the agent did next."""
     started = min((each["at"] for each in calls), default=0)
 
@@ -285,7 +285,7 @@ def calls_table(calls: list[Row], query: Query, title: str, *, style: str = "", 
         columns.insert(1, Column("since_start", "after", "seconds", is_minor=True, sort=""))
     else:
         columns.append(Column("session", "session", "code", link=lambda row: _session(query, row["session"])))
-    table = Table("calls", title, columns, rows, "/calls", "No calls.", is_sorted=True, style=style)
+    table = Sheet("calls", title, columns, rows, "/calls", "No calls.", is_sorted=True, style=style)
     table.changes = changes
     return table
 
@@ -336,7 +336,7 @@ def totals(name: str, title: str, by: tuple[str, ...]) -> Callable[[Reading, Que
             Column("loops", "loops", "count", MEANS["loops"], is_minor=True),
         )
         rows = reading.totals(query.selection, by, most=_MOST)
-        page.tables.append(Table(name, title, columns, rows, f"/{name}", "No calls." if rest else "Nothing."))
+        page.tables.append(Sheet(name, title, columns, rows, f"/{name}", "No calls." if rest else "Nothing."))
         return page
 
     return made
@@ -360,7 +360,7 @@ def sessions(reading: Reading, query: Query) -> Page:
     )
     note = "A hundred of them." if len(rows) == 100 else ""
     page.tables.append(
-        Table("sessions", "Sessions", columns, rows, "/sessions", "None in this time.", note, is_sorted=True)
+        Sheet("sessions", "Sessions", columns, rows, "/sessions", "None in this time.", note, is_sorted=True)
     )
     return page
 
@@ -417,7 +417,7 @@ def doubt(reading: Reading, query: Query) -> Page:
         Column("session", "session", "code", link=lambda row: _session(query, row["session"])),
     )
     note = f"The latest {_MOST} of {count(numbers['doubt_open'])}." if len(rows) == _MOST else ""
-    page.tables.append(Table("doubt", "Nobody has looked", columns, rows, "/doubt", "None. All is known.", note))
+    page.tables.append(Sheet("doubt", "Nobody has looked", columns, rows, "/doubt", "None. All is known.", note))
     return page
 
 

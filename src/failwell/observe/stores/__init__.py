@@ -6,7 +6,7 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from .ledger import resolve
+from .batches import resolve
 from .reading import Numbers, Reading, Selection
 from .store_url import Address, BadStore, Unreachable, address_of
 from .tables import Database

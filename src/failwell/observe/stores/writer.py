@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from failwell.observe.events import CallEvent
 
-from .ledger import write
+from .batches import write
 from .rows import EventRows, Row
 from .store_url import BadStore, Unreachable
 from .tables import DAY, DROPPED, EVENT, HOUR, SESSION, TOTAL, Database

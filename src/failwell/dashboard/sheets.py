@@ -1,4 +1,4 @@
-"""Tables: the same rows on a page, as CSV and as JSON, sorted by any column."""
+"""Sheets: the same rows on a page, as CSV and as JSON, sorted by any column."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Column:
 
 
 @dataclass(slots=True)
-class Table:
+class Sheet:
     """name: by which it is asked for as CSV or JSON, under `path`. is_sorted: whether the rows come in their order."""
 
     name: str
