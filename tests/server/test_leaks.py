@@ -20,7 +20,6 @@ from typing import IO, Any, cast
 
 import mcp
 import pytest
-from failwell.dashboard.views import VIEWS, failure, session
 from leaks import ELSEWHERE, Case, calls, fail, login
 from mcp.server import MCPServer
 from planted import SHAPES, Canary, canary, found
@@ -28,7 +27,8 @@ from wire import ERAS, LEGACY, PATIENCE, SERVERS, TRANSPORTS, Http, Process, Std
 
 import failwell.server
 from failwell.dashboard import Query, report_data, report_document
-from failwell.dashboard.markup import page
+from failwell.dashboard.markup import names, page
+from failwell.dashboard.pages import PAGES, failure, session
 from failwell.formats import FORMATS
 from failwell.observe.stores import Reading
 
@@ -165,10 +165,12 @@ def pages(url: str) -> str:
     """Every page, report and table of the dashboard, one after the other."""
     query = Query.of({})
     reading = Reading.of(url)
-    views = [make(reading, query) for make in VIEWS.values()]
-    views += [failure(reading, query, each.id) for each in reading.failures(query.period, 20)]
-    views += [session(reading, query, each.name) for each in reading.sessions(query.period)]
-    shown = [page(view, query, url) for view in views if view is not None]
+    views = [make(reading, query) for make in PAGES.values()]
+    for each in reading.failures(query.selection, most=20):
+        one = {name: each[name] for name in ("server", "tool", "kind", "code")}
+        views.append(failure(reading, Query.of(one)))
+    views += [session(reading, query, each["name"]) for each in reading.sessions(query.selection)]
+    shown = [page(view, query, url, names(reading)) for view in views if view is not None]
     shown += [report_document(reading, query), json.dumps(report_data(reading, query))]
     assert any(row["message"] for row in reading.after(0))
     reading.close()
