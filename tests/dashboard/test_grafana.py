@@ -30,6 +30,35 @@ pytestmark = [
 ]
 
 
+SERIES = """
+rule_files: [{rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - {{series: 'failwell_tool_calls_total{{tool="pay"}}', values: '0+10x30'}}
+      - {{series: 'failwell_tool_failures_total{{tool="pay",kind="transient",code="TIMEOUT"}}', values: '0+5x30'}}
+      - {{series: 'failwell_tool_failures_total{{tool="pay",kind="internal",code="CALL_IN_DOUBT"}}', values: '0 0 0+1x28'}}
+      - {{series: 'failwell_tool_duration_seconds_bucket{{tool="pay",le="10.0"}}', values: '0+1x30'}}
+      - {{series: 'failwell_tool_duration_seconds_bucket{{tool="pay",le="30.0"}}', values: '0+9x30'}}
+      - {{series: 'failwell_tool_duration_seconds_bucket{{tool="pay",le="+Inf"}}', values: '0+10x30'}}
+      - {{series: 'failwell_tool_calls_total{{tool="search"}}', values: '0+10x30'}}
+      - {{series: 'failwell_tool_failures_total{{tool="search",kind="not_found",code="NOT_FOUND"}}', values: '0+9x30'}}
+    promql_expr_test:
+      - {{expr: 'count by (alertname, tool) (ALERTS{{alertstate="firing"}})', eval_time: 25m, exp_samples: [
+          {{labels: '{{alertname="FailwellToolFails", tool="pay"}}', value: 1}},
+          {{labels: '{{alertname="FailwellCallHeld", tool="pay"}}', value: 1}},
+          {{labels: '{{alertname="FailwellToolSlow", tool="pay"}}', value: 1}}]}}
+"""
+
+
+def test_every_alert_fires_for_the_tool_that_it_is_about_and_no_other(tmp_path: Path) -> None:
+    series = tmp_path / "series.yml"
+    series.write_text(SERIES.format(rules=BOARD.with_name("failwell.rules.yml")))
+    told = subprocess.run(["promtool", "test", "rules", str(series)], capture_output=True, text=True)
+    assert (told.returncode, told.stderr) == (0, ""), told.stdout
+
+
 def shop() -> MCPServer:
     server = MCPServer("shop", log_level="CRITICAL")
 

@@ -138,12 +138,12 @@ def resolve(options: Namespace) -> int:
     return 0
 
 
-def open_events(url: str, **options: Any) -> EventKeeper:
+def open_events(url: str, no_messages: bool) -> EventKeeper:
     """The store at an address, to write to."""
     from failwell.observe import BadStore, store
 
     with stop_on(BadStore):
-        found: EventKeeper = store(url, **options)
+        found: EventKeeper = store(url, messages=False) if no_messages else store(url)
     return found
 
 

@@ -65,6 +65,7 @@ def register(commands: Commands) -> None:
     add("--rules", metavar="FILE", help="what you know of this server's failures, in TOML")
     add("--state", metavar="FILE|URL", help="keep idempotency keys there, not in memory; or redis://…, postgresql://…")
     add("--events", metavar="STORE", help="write each call into a store, such as sqlite:///events.db")
+    add("--no-messages", action="store_true", help="keep no words of failures in the store of events")
     add("--log", choices=("text", "json"), default="text", help="how the log on stderr is written")
     add("--verbose", action="store_true", help="say on stderr what is done")
     parser.set_defaults(run=run)
@@ -185,7 +186,7 @@ def _options(given: Namespace, *, remote: bool = False) -> RelayOptions:
         rules=known,
         keys=keys,
         hooks=(log_call,) if given.log == "json" else (),
-        events=None if given.events is None else open_events(given.events),
+        events=None if given.events is None else open_events(given.events, given.no_messages),
     )
 
 
