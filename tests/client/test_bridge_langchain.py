@@ -134,8 +134,7 @@ def fails_once() -> Callable[[], str]:
 CRASHED = "The tool failed unexpectedly. Next: end the task and report the failure. Do not call it again."
 REFUSED = "The amount must be above zero. Correct the arguments, then call again."
 BROKEN = (
-    "An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the arguments, then "
-    "call again."
+    "An argument was rejected: invalid literal for int() with base 10: '12,50'. Correct the arguments, then call again."
 )
 GONE = "User 7 not found"
 FUNCTIONS: list[tuple[Callable[[], Callable[[], Any]], str, Any]] = [

@@ -172,7 +172,7 @@ FUNCTIONS: list[tuple[Callable[[], Any], str, object]] = [
     (
         lambda: int("12,50"),
         "retried",
-        "An argument was rejected. It said: \"invalid literal for int() with base 10: '12,50'\". Correct the arguments, "
+        "An argument was rejected: invalid literal for int() with base 10: '12,50'. Correct the arguments, "
         "then call again.",
     ),
 ]

@@ -506,7 +506,7 @@ def test_what_is_no_call_is_refused_in_one_line_before_anything_is_sent(call: An
     run(story)
 
 
-def test_envelopes_count_from_a_server_whose_successes_are_envelopes() -> None:
+def test_a_whole_envelope_of_a_failure_counts_without_the_flag() -> None:
     fine = Fault.text('{"success": true, "data": {"n": 1}}', is_error=False)
     gone = Fault.text(fw.render(fw.NotFound("There is no user 7."), "envelope"), is_error=False)
     busy = Fault.text(fw.render(LIMITED, "envelope"), is_error=False)
@@ -517,7 +517,7 @@ def test_envelopes_count_from_a_server_whose_successes_are_envelopes() -> None:
             Tool("pay", faults=[gone, fine, gone, busy], effect=True), clock=FakeClock(), policy=policy
         ) as it:
             before, first, after, limited = [await it.call("pay") for _ in range(4)]
-        assert (before.ok, first.ok, after.ok, limited.ok) == (True, True, False, False)
+        assert (before.ok, first.ok, after.ok, limited.ok) == (False, True, False, False)
         assert (after.error.kind, after.error.standing, after.result.is_error) == ("not_found", "quoted", True)
         # It is a failure, and still nothing that was stated: nobody pays again because of it.
         assert (limited.error.code, limited.calls, limited.error.effect) == ("rate_limited", 1, None)

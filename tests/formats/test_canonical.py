@@ -88,8 +88,8 @@ def test_everything_comes_back() -> None:
 
 
 def test_a_call_that_may_have_been_done_is_not_to_be_made_again() -> None:
-    wire = {name: value for name, value in WIRE.items() if name not in ("retry_after", "reset_at")}
-    wire |= {"effect": "unknown", "retryable": False, "recoverable": False, "strategy": "user_action_required"}
+    # The delay stays as a fact.
+    wire = {**WIRE, "effect": "unknown", "retryable": False, "recoverable": False, "strategy": "user_action_required"}
     assert json.loads(fw.render(DOUBTFUL, "canonical")) == wire
     assert fw.parse(wire) == DOUBTFUL
 
@@ -141,7 +141,7 @@ def test_default_form_loses_exactly_what_losses_names(format: str, whole: fw.Too
         {"retry_after": 99, "retryAfter": 98, "retry_after_ms": 97},
         {"statusCode": 200, "message": "M", "code": "C", "type": "T", "kind": "K"},
         {"details": {"x": 1}, "mcp_error_code": "X", "suggestion": "s", "field": "f", "errors": [1]},
-        {"failwell": {"code": "EVIL"}, "data": 1, "meta": 2},
+        {"failwell": {"code": "EVIL"}, "meta": 2},
         {"recovery_strategy": "retry_with_backoff", "next_steps": ["x"], "alternatives": [{"tool": "y"}]},
     ],
     ids=lambda value: next(iter(value)),
@@ -198,12 +198,18 @@ def test_detail_named_like_a_field_of_the_contract_stands_in_its_place(
     assert unplaced_details(both, format) == [name]
 
 
-def test_no_delay_stands_beside_a_call_that_may_have_been_done() -> None:
-    for format, name in (("typed", "retry_after"), ("v1", "retryAfter")):
-        error = fw.Transient("m", effect="unknown", details={name: 30})
-        assert name not in fw.render(error, format)
-        assert unplaced_details(error, format) == [name]
-        assert fw.parse(fw.render(error, format, carry=True)) == error
+def test_a_delay_of_a_call_that_may_have_been_done_is_a_fact_that_invites_nobody() -> None:
+    for format, room, name in (("typed", "data", "retry_after"), ("v1", "details", "retryAfter")):
+        for more in ({"retry_after": 30}, {"details": {name: 30}}):
+            error = fw.Transient("m", effect="unknown", **more)  # type: ignore[arg-type]
+            wire = json.loads(fw.render(error, format))
+            assert wire[room] == {name: 30}
+            assert False in (wire.get("recoverable"), wire.get("retryable"))
+            back = fw.parse(fw.render(error, format, carry=True))
+            assert back == error
+            assert not fw.decide(back, tool="pay").repeats
+    for format in ("xml", "envelope"):
+        assert "retry_after" in fw.losses(fw.Transient("m", effect="unknown", retry_after=30), format)
 
 
 def test_question_there_and_back() -> None:

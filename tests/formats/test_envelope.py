@@ -226,12 +226,28 @@ def test_failure_counts_even_when_the_result_says_otherwise() -> None:
 
 
 @pytest.mark.checklist(199)
-@pytest.mark.parametrize(("code", "said"), [("x_forbidden", True), ("db_error", False)])
-def test_contradiction_is_reported(code: str, said: bool) -> None:
+@pytest.mark.parametrize(
+    ("code", "said", "note"),
+    [
+        ("x_forbidden", True, "true, which the code x_forbidden rules out."),
+        ("db_error", False, "false, which the code db_error does not; the peer's word counts."),
+    ],
+)
+def test_contradiction_is_reported(code: str, said: bool, note: str) -> None:
+    """Of flag and code the one that forbids counts."""
     error = fw.parse(failed(code, "m", said))
     assert isinstance(error, fw.ToolError)
-    assert error.retryable is fw.catalogs.Social[code].retryable
-    assert error.notes == (f"The peer said retryable: {str(said).lower()}, which the code {code} rules out.",)
+    assert error.retryable is False
+    assert error.notes == (f"The peer said retryable: {note}",)
+
+
+def test_the_data_of_a_failure_are_kept() -> None:
+    wire = failed("db_error", "m", True) | {"data": {"posted": [1, 2]}}
+    error = fw.parse(wire)
+    assert isinstance(error, fw.ToolError)
+    assert error.details == {"data": {"posted": [1, 2]}}
+    assert json.loads(fw.render(error, "envelope")) == wire
+    assert "details" in fw.losses(error, "xml") or "posted" in fw.render(error, "xml")
 
 
 @pytest.mark.checklist(199)

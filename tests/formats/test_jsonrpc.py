@@ -107,6 +107,7 @@ def test_the_number_of_a_call_that_may_have_been_done_names_the_cause(effect: st
             "details": "The bank did not answer.",
             "recovery_strategy": "user_action_required",
             "tool_name": "pay",
+            "retry_after": 30,
             "suggestion": f"{said} Next: ask the user.",
         },
     }
@@ -389,7 +390,7 @@ def test_detail_named_like_a_field_of_the_contract_stands_in_its_place(
 def test_no_detail_invites_a_call_that_may_have_been_done() -> None:
     details = {"retry_after": 30, "recovery_strategy": "retry_with_backoff", "suggestion": "Try again."}
     data = json.loads(fw.render(fw.Transient("m", effect="unknown", details=details), "jsonrpc"))["data"]
-    assert "retry_after" not in data
+    assert data["retry_after"] == 30
     assert data["recovery_strategy"] == "user_action_required"
     assert "may have been done already" in data["suggestion"]
 

@@ -66,10 +66,9 @@ def test_sentences_name_the_next_action(error: fw.ToolError, text: str) -> None:
     [
         ({"retryable": False}, "Connection reset. Next: end the task and report the failure. Do not call it again."),
         ({"retryable": True}, "Connection reset. Wait 1 second, then make the same call again."),
-        # Whoever names a time does not mean never.
         (
             {"retryable": False, "details": {"retryAfter": 5}},
-            "Connection reset. Wait 5 seconds, then make the same call again.",
+            "Connection reset. Next: end the task and report the failure. Do not call it again.",
         ),
     ],
 )

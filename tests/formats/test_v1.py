@@ -93,6 +93,8 @@ def test_core_codes_map_by_the_crosswalk_unless_that_changes_retryable(code: str
 def test_the_code_of_a_call_that_may_have_been_done_names_the_cause(effect: str) -> None:
     error = fw.ToolError("m", code="TIMEOUT", retry_after=3, effect=effect)
     wire = {"kind": "toolError:v1", "code": "NETWORK_ERROR", "message": "m", "retryable": False}
+    # The delay is a fact; the flag forbids.
+    wire["details"] = {"retryAfter": 3}
     assert to_wire(error, "v1") == to_wire(error, "v1", strict=True) == wire
     back = fw.parse(wire)
     assert isinstance(back, fw.ToolError)
@@ -223,8 +225,13 @@ def test_details_of_real_servers_are_read() -> None:
 def test_retryable_against_the_catalogue_is_reported() -> None:
     error = fw.parse({**ERROR, "retryable": False})
     assert isinstance(error, fw.ToolError)
-    assert error.retryable is True
-    assert error.notes == ("The peer said retryable: false, which the code NETWORK_ERROR rules out.",)
+    assert (error.retryable, error.recoverable, error.strategy) == (False, False, "report_and_abort")
+    assert error.notes == (
+        "The peer said retryable: false, which the code NETWORK_ERROR does not; the peer's word counts.",
+    )
+    back = fw.parse(fw.render(error, "canonical"))
+    assert isinstance(back, fw.ToolError)
+    assert not back.retryable
 
 
 @pytest.mark.parametrize(("flag", "kind"), [(True, "transient"), (False, "internal"), (None, "internal")])

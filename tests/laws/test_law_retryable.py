@@ -1,6 +1,6 @@
 """Law 4: `retryable` is the catalogue's word, and no change of format changes it; but law 5 comes first.
 
-Of a call that may have been done it is false, whatever the catalogue says.
+Of a call that may have been done it is false, whatever the catalogue says, and so it is where a peer forbids.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def test_nothing_that_is_set_later_changes_it(
     assert error.retryable is (word(code.name) and not in_doubt(error))
     later.pop("code", None)
     changed = error.replace(**later, wire_retryable=flag)
-    assert changed.retryable is (word(code.name) and not in_doubt(changed))
+    assert changed.retryable is (word(code.name) and not in_doubt(changed) and flag is not False)
     later.pop("kind", None)
     for name, value in later.items():
         setattr(error, name, value)
@@ -104,8 +104,8 @@ def test_it_cannot_be_passed(flag: bool, code: str) -> None:
 
 
 @given(named_codes, st.one_of(st.booleans(), texts, st.none()), st.sampled_from(list(Kind)))
-def test_no_peer_can_change_it(code: fw.Code, flag: object, kind: Kind) -> None:
-    """Whatever flag the wire has, a code that is known keeps its word, and the reader is told."""
+def test_a_peer_can_only_forbid(code: fw.Code, flag: object, kind: Kind) -> None:
+    """Whatever flag the wire has, a code that is known keeps its word, unless the flag forbids; the reader is told."""
     said = {"code": code.name, "message": "m", "retryable": flag}
     wires: list[dict[str, Any]] = [
         {"kind": "toolError:v1", **said},
@@ -117,8 +117,12 @@ def test_no_peer_can_change_it(code: fw.Code, flag: object, kind: Kind) -> None:
     for wire in wires:
         error = fw.parse(wire)
         assert isinstance(error, fw.ToolError)
-        assert error.retryable is (word(code.name) and not in_doubt(error))
-        if flag is (not error.retryable) and ("retryable" in wire or "error" in wire):
+        is_read = "retryable" in wire or "error" in wire
+        if flag is False and (is_read or not error.retryable):
+            assert error.retryable is False
+        else:
+            assert error.retryable is (word(code.name) and not in_doubt(error))
+        if is_read and flag is not word(code.name) and isinstance(flag, bool) and not in_doubt(error):
             assert error.notes
 
 

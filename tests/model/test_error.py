@@ -141,6 +141,7 @@ def test_of_a_call_that_may_have_been_done_nothing_invites_another(effect: str) 
         "recoverable": False,
         "strategy": "user_action_required",
         "effect": effect,
+        **wait,
     }
     assert (error.may_repeat, error.retry_after, error.reset_at) == (False, None, None)
     assert error.replace(effect="none").to_dict() == {
@@ -149,7 +150,6 @@ def test_of_a_call_that_may_have_been_done_nothing_invites_another(effect: str) 
         "recoverable": True,
         "strategy": "retry_with_backoff",
         "effect": "none",
-        **wait,
     }
     assert error.replace(strategy="report_and_abort").strategy is Strategy.ABORT
 

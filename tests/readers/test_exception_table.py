@@ -297,12 +297,12 @@ def test_value_errors_that_hurt() -> None:
     class Broken(ValueError):
         __str__ = boom
 
-    assert classify(Odd()).message == 'An argument was rejected. It said: "The year is wrong."'
+    assert classify(Odd()).message == "An argument was rejected: The year is wrong."
     assert classify(Broken()).message == "An argument was rejected."
 
 
 def test_texts_that_are_long() -> None:
-    assert len(classify(ValueError("x" * 10_000_000)).message) == 4_000 + len('An argument was rejected. It said: ""')
+    assert len(classify(ValueError("x" * 10_000_000)).message) == 4_000 + len("An argument was rejected: ")
 
 
 def garbage(exc: Exception) -> Any:

@@ -150,7 +150,7 @@ def test_the_author_can_opt_in_to_show_the_text() -> None:
 def test_the_text_of_a_value_error_is_cited() -> None:
     error = classified(ValueError("The year must be after 1900."))
     assert (error.message, error.code) == (
-        'An argument was rejected. It said: "The year must be after 1900."',
+        "An argument was rejected: The year must be after 1900.",
         "VALIDATION_ERROR",
     )
     assert classified(ValueError()).message == "An argument was rejected."

@@ -276,9 +276,7 @@ MODELS: dict[str, tuple[str, float | None]] = {
 def test_models(address: str, package: Any, path: str) -> None:
     error = model(package, address, path)
     assert (error.code, error.retry_after) == MODELS[path]
-    assert (
-        path != "/missing" or error.message == 'The upstream service answered 404 Not Found. It said: "No such user."'
-    )
+    assert path != "/missing" or error.message == "The upstream service answered 404 Not Found: No such user."
 
 
 @pytest.mark.parametrize("package", [openai, anthropic], ids=["openai", "anthropic"])

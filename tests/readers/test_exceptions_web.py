@@ -130,12 +130,12 @@ def test_the_wait_a_service_asks_for(address: str, client: str) -> None:
 @pytest.mark.parametrize("client", READERS)
 def test_the_words_of_a_body_that_was_read(address: str, client: str) -> None:
     missing = ask(client, "GET", f"http://{address}/missing")
-    assert missing.message == 'The upstream service answered 404 Not Found. It said: "No such user."'
+    assert missing.message == "The upstream service answered 404 Not Found: No such user."
     assert HIDDEN not in fw.render(missing, "canonical")
-    assert ask(client, "GET", f"http://{address}/denied").message.endswith('. It said: "The token has expired."')
-    assert ask(client, "GET", f"http://{address}/crash").message.endswith('. It said: "Something broke."')
+    assert ask(client, "GET", f"http://{address}/denied").message.endswith(": The token has expired.")
+    assert ask(client, "GET", f"http://{address}/crash").message.endswith(": Something broke.")
     problem = ask(client, "POST", f"http://{address}/problem")
-    assert problem.message.endswith('. It said: "Two fields are wrong."')
+    assert problem.message.endswith(": Two fields are wrong.")
     assert [(field.path, field.message) for field in problem.fields] == [(("name",), "too long")]
 
 

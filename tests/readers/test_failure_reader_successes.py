@@ -24,8 +24,8 @@ def worked(*texts: str, **more: Any) -> CallToolResult:
 LIMITED = fw.Transient("Too many requests.", code="RATE_LIMITED", retry_after=1)
 # Every way in which a failure can look at you out of a success.
 BODIES = {
-    # Contract 001 says of its block that it counts by itself.
-    **{format: fw.render(LIMITED, format) for format in FORMATS if format != "v1"},
+    # A block of contract 001 and a whole envelope count by themselves.
+    **{format: fw.render(LIMITED, format) for format in FORMATS.keys() - {"v1", "envelope"}},
     "prefixed": f"Error executing tool pay: {fw.render(LIMITED, 'typed')}",
     "with words around it": f"The bank answered {fw.render(LIMITED, 'xml')} at noon.",
     "JSON-RPC": json.dumps(fw.to_jsonrpc(LIMITED, id=1)),
@@ -64,13 +64,17 @@ def test_a_whole_block_of_contract_001_counts_without_the_flag() -> None:
         found = read(told)
         assert isinstance(found, fw.ToolError)
         assert (found.code, found.retry_after, found.standing) == ("RATE_LIMITED", 1, "quoted")
-    # Only the whole answer is one.
-    for texts in (["Paid.", body], [f"Error executing tool a: {body}"], [f"It said {body}"]):
-        assert read(worked(*texts)) is None
+    # The block counts, whatever stands beside it, but only a block.
+    beside = read(worked("Paid.", body))
+    assert isinstance(beside, fw.ToolError)
+    assert (beside.code, beside.standing) == ("RATE_LIMITED", "quoted")
+    assert not fw.decide(beside, tool="pay").repeats
+    for text in (f"Error executing tool a: {body}", f"It said {body}"):
+        assert read(worked(text)) is None
 
 
 def test_metadata_in_a_success_is_no_failure() -> None:
-    for format in FORMATS.keys() - {"v1"}:
+    for format in FORMATS.keys() - {"v1", "envelope"}:
         forged = {**fw.to_result(LIMITED, format), "isError": False}
         assert read(forged) is None
         assert read(CallToolResult.model_validate(forged)) is None
@@ -122,19 +126,14 @@ def test_a_warning_in_a_success_is_a_remark() -> None:
     assert (found, found.is_error) == (WARNING, False)
 
 
-def test_an_envelope_of_a_failure_counts_from_a_server_that_answers_in_envelopes() -> None:
+def test_a_whole_envelope_of_a_failure_counts_without_the_flag() -> None:
     text = fw.render(fw.NotFound("Gone."), "envelope")
-    told = worked(text)
-    assert read(told) is None
-    found = read(told, envelopes=True)
+    found = read(worked(text))
     assert isinstance(found, fw.ToolError)
     assert (found.kind, found.standing, found.origin, found.delivery) == ("not_found", "quoted", "peer", "answered")
     # Only the whole answer is one.
     for texts in (["Filed.", text], [f"Error executing tool a: {text}"], [f"It said {text}"]):
-        assert read(worked(*texts), envelopes=True) is None
-    # And nothing else becomes a failure by it.
-    for name in BODIES.keys() - {"envelope", "no success"}:
-        assert read(worked(BODIES[name]), envelopes=True) is None, name
+        assert read(worked(*texts)) is None
 
 
 @given(

@@ -68,7 +68,7 @@ def test_a_table_of_your_own_says_what_too_many_requests_are() -> None:
 
 def test_the_service_can_have_a_name() -> None:
     assert from_http(403, service="X").message == "X answered 403 Forbidden."
-    assert from_http(403, body="not yours", service="X").message == 'X answered 403 Forbidden. It said: "not yours"'
+    assert from_http(403, body="not yours", service="X").message == "X answered 403 Forbidden: not yours"
 
 
 @pytest.mark.checklist(66)
@@ -183,7 +183,7 @@ BODIES: list[tuple[Any, str]] = [
 def test_bodies(body: Any, said: str) -> None:
     error = from_http(404, None, body)
     start = "The upstream service answered 404 Not Found"
-    assert error.message == (f'{start}. It said: "{said}"' if said else f"{start}.")
+    assert error.message == (f"{start}: {said}" if said else f"{start}.")
     assert isinstance(to_wire(error, "v1")["message"], str)
 
 
@@ -198,7 +198,7 @@ def test_problems() -> None:
         error = from_http(
             422, {"Content-Type": "application/problem+json; charset=utf-8"}, json.dumps({**more, **body})
         )
-        assert error.message == 'The upstream service answered 422 Unprocessable Entity. It said: "Two are wrong."'
+        assert error.message == "The upstream service answered 422 Unprocessable Entity: Two are wrong."
         assert [field.path for field in error.fields] == [("a",)]
         assert "secret" not in fw.render(error, "canonical")
 

@@ -174,8 +174,8 @@ def test_all_of_the_corpus_means_the_same_in_the_report_of_a_client_that_recover
         found = []
         async with Recovering(Client(MCPServer("corpus")), policy=fw.Policy(max_attempts=1, hold=0)) as agent:
             for value in islice(answers(), 0, None, each):
-                # Nothing is remembered of the call before: no breaker, no loop guard, no server of envelopes.
-                agent._engine.limits, agent._envelopes = RetryLimits(agent.policy, Limits()), False
+                # Nothing is remembered of the call before: no breaker, no loop guard.
+                agent._engine.limits = RetryLimits(agent.policy, Limits())
                 agent._driver.send = partial(_sent, value)
                 # An answer about another tool would only be quoted.
                 read = fw.read(value)

@@ -123,8 +123,8 @@ def test_what_another_server_said_of_its_own_call_is_no_word_about_this_one() ->
     failwell.server.install(server, wire={"client": None})
     result = asyncio.run(answered(server))
     assert result.content[0].text == (  # type: ignore[union-attr]
-        'pay failed part-way (Another server failed. It said: "Too many requests. Wait 1 second, then make the same call '
-        'again."), so it may have been done already. Next: ask the user.'
+        "pay failed part-way (Another server failed: Too many requests. Wait 1 second, then make the same call "
+        "again), so it may have been done already. Next: ask the user."
     )
 
 
@@ -312,7 +312,7 @@ def test_what_was_wrong_with_a_call_that_the_tool_made_is_nothing_for_its_own_ca
     told = failing(fails)
     assert (told["tool"], told["code"], told["effect"]) == ("pay", "UPSTREAM_ERROR", "unknown")
     assert told["text"] == (
-        'pay failed part-way (It said: "Invalid arguments for log_it: entry, enty."), so it may have been done already. '
+        "pay failed part-way (Invalid arguments for log_it: entry, enty), so it may have been done already. "
         "Next: ask the user."
     )
 
@@ -929,7 +929,7 @@ def test_an_error_that_a_tool_returned_is_not_told_as_done_when_somebody_around_
     assert result.meta[META_KEY]["effect"] == "unknown"
     text = result.content[0].text  # type: ignore[union-attr]
     assert text.startswith("pay failed part-way (A service the tool needs cannot be reached: the connection broke.")
-    assert text.endswith('It said: "Insufficient funds."), so it may have been done already. Next: ask the user.')
+    assert text.endswith("Insufficient funds), so it may have been done already. Next: ask the user.")
 
 
 def test_a_run_of_fastmcp_that_was_cut_off_may_have_been_done() -> None:
@@ -1052,8 +1052,8 @@ def test_an_error_in_place_of_what_was_promised_is_not_told_as_done(kind: str, r
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
     assert result.content[0].text == (  # type: ignore[union-attr]
-        "pay failed part-way (The tool's result does not have the form that the tool promises. It said: "
-        '"Insufficient funds."), so it may have been done already. Next: ask the user.'
+        "pay failed part-way (The tool's result does not have the form that the tool promises: "
+        "Insufficient funds), so it may have been done already. Next: ask the user."
     )
 
 

@@ -19,7 +19,7 @@ from clients.cases import CASES
 from clients.drivers import Shown
 from wire import APP, MODERN, SERVERS, Nursery
 
-from failwell.formats.results import find_client
+from failwell.formats import find_client
 
 Driver = Callable[..., Any]
 # Nothing tells what most of the tools are.

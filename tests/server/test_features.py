@@ -32,8 +32,7 @@ from wire import (
     started,
 )
 
-from failwell.formats import FORMATS, META_KEY
-from failwell.formats.results import find_client
+from failwell.formats import FORMATS, META_KEY, find_client
 from failwell.server.adapters.wrong_messages import SERVER_INFO
 from failwell.server.served_call import EXTENSION, FORMAT_KEY
 from recorded import one

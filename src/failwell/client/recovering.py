@@ -23,7 +23,7 @@ from typing import Any, Final
 from failwell.formats import Outcome, next_action
 from failwell.model import Effect, Kind, NeedsInput, Next, Policy, Severity, Strategy, ToolError
 from failwell.observe import Events
-from failwell.readers import is_envelope, is_failing, read
+from failwell.readers import is_failing, read
 from failwell.recovery import (
     LOST,
     NEVER_SENT,
@@ -126,7 +126,6 @@ class Recovering:
             self._driver, clock, trusted=self.policy.trust_annotations, reads=tuple(reads), writes=tuple(writes)
         )
         self._emitter = EventEmitter.of(events)
-        self._envelopes = False
         self._store: tuple[Live | None, str | None] = (None, None)
         self._connection: Connection | None = None
 
@@ -392,9 +391,7 @@ class Recovering:
         finally:
             active_trace.reset(token)
             run.answered_questions(trace.rounds)
-        outcome = read(result, envelopes=self._envelopes)
-        if outcome is None and not self._envelopes:
-            self._envelopes = is_envelope(result)
+        outcome = read(result)
         if outcome is None and listing.tools.traits(report.tool).repeatable:
             # A fifth of the servers do not mark their failures: what plainly looks like a passing one is tried again.
             seen = read(result, observe=True)

@@ -309,7 +309,7 @@ def _permits(error: ToolError) -> set[str]:
     spec = FORMATS.get(error.format or "")
     own = () if spec is None else spec.own_words
     said = {
-        "retryable": error.retryable and not error.is_declined and error.strategy in _AGAIN,
+        "retryable": error.retryable and error.strategy in _AGAIN,
         "recoverable": error.recoverable and "recoverable" in own,
         "strategy": error.strategy in _AGAIN and "strategy" in own and error.given("strategy"),
     }

@@ -61,9 +61,9 @@ def next_step(error: ToolError) -> str:
 
 def recovery(error: ToolError) -> str:
     """How the call stands, what its author says about that, and one step, for where the reason is told already."""
-    if error.effect not in IN_DOUBT:
-        return error.suggestion or ""
     said = error.suggestion or ""
+    if error.effect not in IN_DOUBT:
+        return said
     step = "" if said and error.verify is None else next_step(error)
     if said and step and said[-1] not in ".!?:;…)":
         said += "."

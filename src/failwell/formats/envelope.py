@@ -8,7 +8,22 @@ from typing import Any, Final, Literal, TypeGuard
 from failwell.model import Effect, Json, ToolError, find, instant, positive, rfc3339, snake
 
 from .crosswalk import ROWS, core_code, default_code
-from .wire import OBJECT, RESERVED, Format, Sign, brief, build, pretty, restore, whole
+from .wire import (
+    OBJECT,
+    RESERVED,
+    Format,
+    Places,
+    Sign,
+    brief,
+    build,
+    is_text,
+    only_if,
+    pretty,
+    restore,
+    stated,
+    take_fields,
+    whole,
+)
 
 Profile = Literal["api", "workflow"]
 TOOL_VERSION: Final = "1.0"
@@ -30,6 +45,13 @@ def code_of(error: ToolError, strict: bool = False) -> str:
     return snake(error.code or "") or default_code(error).lower()
 
 
+_PLACES: Final[Places] = {
+    "rate_limit_reset": ("reset_at", instant),
+    "retry_after_ms": ("retry_after", lambda value: None if (ms := positive(value)) is None else ms / 1000),
+    "policy_decision": ("policy_decision", only_if(is_text)),
+}
+
+
 def dump(
     error: ToolError,
     *,
@@ -46,20 +68,16 @@ def dump(
         "message": error.message,
         "retryable": error.retryable if known is None else known.retryable,
     }
-    details = error.details
+    own, error = error.details, stated(error, FORMAT)
     if error.reset_at is not None:
-        reason["rate_limit_reset"] = rfc3339(error.reset_at)
-    elif instant(reset := details.get("rate_limit_reset")) is not None:
-        # The contract has it as a text, in either form.
-        reason["rate_limit_reset"] = str(reset)
+        # The contract has it as a text, in either form: an author's own stays in theirs.
+        reset = own.get("rate_limit_reset")
+        reason["rate_limit_reset"] = str(reset) if instant(reset) == error.reset_at else rfc3339(error.reset_at)
     if error.retry_after is not None:
         reason["retry_after_ms"] = whole(error.retry_after * 1000)
-    elif (delay := positive(details.get("retry_after_ms"))) is not None:
-        reason["retry_after_ms"] = whole(delay)
-    decision = error.policy_decision or details.get("policy_decision")
-    if isinstance(decision, str) and decision:
-        reason["policy_decision"] = decision
-    wire: dict[str, Json] = {"success": False, "data": None, "error": reason}
+    if error.policy_decision:
+        reason["policy_decision"] = error.policy_decision
+    wire: dict[str, Json] = {"success": False, "data": own.get("data"), "error": reason}
     attached = dict(error.meta)
     if error.correlation_id is not None:
         attached["correlation_id"] = error.correlation_id
@@ -143,21 +161,21 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     if set(meta) <= {"tool_version"}:
         # Written for the key that was just taken out.
         meta = {} if correlation is not None or carried is not None else meta
-    delay = positive(reason.get("retry_after_ms"))
-    reset = reason.get("rate_limit_reset")
-    if reset is not None and instant(reset) is None:
+    fields = take_fields(dict(reason), _PLACES)
+    if (reset := reason.get("rate_limit_reset")) is not None and "reset_at" not in fields:
         notes.append(f"rate_limit_reset {brief(reset)} is no instant.")
     code = reason.get("code")
+    # What was done beside the failure, or came with it.
+    done = data.get("data")
     error = build(
         "envelope",
         reason.get("message", ""),
         {
             "code": code if isinstance(code, str) else None,
-            "reset_at": reset,
-            "retry_after": None if delay is None else delay / 1000,
-            "policy_decision": reason.get("policy_decision"),
+            "details": None if done is None else {"data": done},
             "correlation_id": correlation,
             "meta": meta,
+            **fields,
         },
         retryable=reason.get("retryable"),
         notes=notes,
@@ -181,6 +199,14 @@ def _stow(error: ToolError, carried: dict[str, Json], **options: Any) -> Json:
     return wire
 
 
+def _is_whole(data: Mapping[str, Any]) -> bool:
+    """Whether it is the contract's own, which has `data`, null in it, and a code. Anything else is what any web service
+    answers, perhaps about something that the tool did last."""
+    error = data.get("error")
+    has_code = isinstance(error, OBJECT) and isinstance(error.get("code"), str)
+    return has_code and data.keys() <= {"success", "data", "error", "meta"} and data.get("data", ...) is None
+
+
 FORMAT: Final = Format(
     "envelope",
     "003, typed envelope",
@@ -189,9 +215,11 @@ FORMAT: Final = Format(
     pretty,
     options=("strict", "profile", "mode", "approval_mode", "elapsed_ms"),
     stow=_stow,
-    # The contract's own has `data`, and null in it. Without it, it is what any web service answers, perhaps about
-    # something that the tool did last.
-    signs=(Sign(30, "success", load, is_whole=lambda data: "data" in data and not data["data"]),),
+    places=_PLACES,
+    # The contract has a reset in either of two forms: the author's own stays in the details, too.
+    take=lambda context, places: take_fields(dict(context), places),
+    signs=(Sign(30, "success", load, is_whole=_is_whole),),
+    unflagged=True,
     worded="label",
     terse=True,
     is_failure=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, Final
@@ -32,6 +32,7 @@ from .wire import (
     OBJECT,
     RESERVED,
     Format,
+    Places,
     Sign,
     as_text,
     build,
@@ -40,9 +41,12 @@ from .wire import (
     is_only_error,
     is_text,
     is_texts,
+    only_if,
+    open_details,
     restore,
-    spread,
+    stated,
     stow_in,
+    take_fields,
     whole,
 )
 from .xml import path_from
@@ -68,21 +72,19 @@ _SUGGESTIONS: Final = {
 _SUGGESTION_ENDS: Final = tuple(suggestion.rpartition("}")[2] for suggestion in _SUGGESTIONS.values())
 
 # The contract's keys that are fields of the model under another name or the same, and what must stand there.
-_READ: Final[dict[str, tuple[str, Callable[[Json], bool]]]] = {
-    "recovery_strategy": ("strategy", lambda value: Strategy.of(value) is not None),
-    "retry_after": ("retry_after", is_number),
-    "tool_name": ("tool", is_text),
-    "tool_tier": ("tier", is_text),
-    "suggestion": ("suggestion", is_text),
-    "next_steps": ("next_steps", is_texts),
-    "suggestions": ("next_steps", is_texts),
-    "alternatives": ("actions", is_objects),
+_READ: Final[Places] = {
+    "recovery_strategy": ("strategy", Strategy.of),
+    "retry_after": ("retry_after", only_if(is_number)),
+    "tool_name": ("tool", only_if(is_text)),
+    "tool_tier": ("tier", only_if(is_text)),
+    "suggestion": ("suggestion", only_if(is_text)),
+    "next_steps": ("next_steps", only_if(is_texts)),
+    "suggestions": ("next_steps", only_if(is_texts)),
+    "alternatives": ("actions", only_if(is_objects)),
 }
 _OF_FIELD: Final = ("field", "value", "expected", "options", "errors")
 _OWN: Final = frozenset({*_READ, "mcp_error_code", "details", *_OF_FIELD, "_debug_details"})
-_PLACED: Final = {name: field for name, (field, _) in _READ.items()} | dict.fromkeys(_OF_FIELD, "fields")
-# What would have a call made again that may have been done.
-_INVITING: Final = frozenset({"strategy", "suggestion", "retry_after", "fields"})
+_PLACES: Final[Places] = {**_READ, **dict.fromkeys(_OF_FIELD, ("fields", lambda value: None))}
 
 
 def dump(
@@ -99,7 +101,7 @@ def dump(
         raise ValueError("A JSON-RPC error number is an integer.")
     if not isinstance(era, str) or not ERA.fullmatch(era):
         raise ValueError(f"{era!r} is not a protocol version; it looks like '2025-11-25'.")
-    error = stated(error)
+    error = stated(error, FORMAT)
     said: dict[str, Json] = {}
     # A client that reads no strategy would look the number up, and find nothing about a call that may have been done.
     insisted = actionable or error.given("strategy") or error.effect in IN_DOUBT
@@ -109,8 +111,9 @@ def dump(
         said["tool_name"] = error.tool
     if error.tier is not None:
         said["tool_tier"] = error.tier
-    if error.retry_after is not None:
-        said["retry_after"] = whole(error.retry_after)
+    if error.given("retry_after"):
+        # Of a call that may have been done it is a fact; the strategy forbids.
+        said["retry_after"] = whole(error._given["retry_after"])
     said |= _problems(error.fields)
     if error.next_steps:
         # The contract has two names for the same list; this one where something was not found.
@@ -118,7 +121,9 @@ def dump(
     if error.actions:
         said["alternatives"] = [action.to_dict() for action in error.actions]
     # A bare value or expectation says nothing by itself, so only beside a field are the names taken.
-    context = spread(error, _OWN if "field" in said or "errors" in said else _OWN - {"value", "expected", "options"})
+    context = open_details(
+        error, _OWN if "field" in said or "errors" in said else _OWN - {"value", "expected", "options"}
+    )
     for name in ("device_id", "routeros_error"):
         if name in context and not isinstance(context[name], str):
             context[name] = as_text(context[name])
@@ -140,22 +145,6 @@ def dump(
     if debug and error.debug is not None:
         data["_debug_details"] = as_text(error.debug)
     return {"code": on_wire(number, error, era), "message": _label(error, number), "data": data}
-
-
-def stated(error: ToolError) -> ToolError:
-    """The error with the details that are named as fields of the contract in these fields, where it has no value of its
-    own there."""
-    taken = _INVITING if error.effect in IN_DOUBT else frozenset[str]()
-    free = {
-        name: value
-        for name, value in error.details.items()
-        if (field := _PLACED.get(name)) is not None and field not in taken and not error.given(field)
-    }
-    left = dict(free)
-    if not (found := _fields_in(left)):
-        return error
-    used = free.keys() - left.keys()
-    return error.replace(**found, details={name: each for name, each in error.details.items() if name not in used})
 
 
 def shifted(number: int, era: str) -> int:
@@ -323,15 +312,12 @@ def _kind_of_group(code: str | None, number: int | None) -> Kind | None:
     return own.kind if own else None
 
 
-def _fields_in(context: dict[str, Json]) -> dict[str, Any]:
+def _fields_in(context: dict[str, Json], places: Places = _READ) -> dict[str, Any]:
     """The fields of an error that the contract's keys are; these are taken out."""
     fields: dict[str, Any] = {}
     if ("field" in context or "errors" in context) and (problems := _load_problems(context)):
         fields["fields"] = problems
-    for name, (field, fits) in _READ.items():
-        if name in context and field not in fields and fits(context[name]):
-            fields[field] = context.pop(name)
-    return fields
+    return fields | take_fields(context, places)
 
 
 def _load_problems(context: dict[str, Json]) -> tuple[FieldError, ...]:
@@ -403,6 +389,8 @@ FORMAT: Final = Format(
     compact,
     options=("number", "actionable", "era", "debug"),
     stow=stow_in("data", dump),
+    places=_PLACES,
+    take=_fields_in,
     # A response is one whatever is in it; an error object by itself looks like many others.
     signs=(
         Sign(10, "jsonrpc", load_response, lambda data: is_structured(data["error"])),

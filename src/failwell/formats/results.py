@@ -12,10 +12,10 @@ from failwell.model import Json, NeedsInput, ToolError
 from failwell.redact import DEFAULT, Guard
 
 from . import jsonrpc, text
-from .detection import META_KEY, careful_of, parse
+from .detection import META_KEY, careful_of
 from .jsonrpc import ERA, MODERN_ERA
 from .table import FORMATS
-from .wire import Format, Outcome, pretty
+from .wire import Format, Outcome, stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +207,8 @@ def as_result(
     """`to_result` for an outcome that has been guarded; `words` is what people read, and `form` the object of the
     format, where they are known by now."""
     spec = _spec(format, options)
+    if isinstance(outcome, ToolError):
+        outcome = stated(outcome, spec)
     if "era" in spec.options:
         options.setdefault("era", era)
     if form is not None:
@@ -322,24 +324,3 @@ def _lost(outcome: Outcome, back: Outcome | None) -> list[str]:
     follows = isinstance(outcome, ToolError) and outcome.title == outcome.default("title")
     unsaid = _UNSAID | {"title"} if follows and not _TITLING.isdisjoint(names) else _UNSAID
     return [name for name in names if name not in unsaid]
-
-
-__all__ = [
-    "CLIENTS",
-    "FORMATS",
-    "GATES",
-    "META_KEY",
-    "Client",
-    "Format",
-    "Outcome",
-    "as_result",
-    "in_words",
-    "losses",
-    "parse",
-    "pretty",
-    "render",
-    "to_jsonrpc",
-    "to_result",
-    "to_wire",
-    "unplaced_details",
-]

@@ -25,7 +25,6 @@ from failwell.model import (
     compact,
     rfc3339,
 )
-from failwell.redact import cited, is_cited, uncited
 
 from .doubt import doubt, next_step, stands_alone
 from .next_call import changed, mends_all, next_call
@@ -53,7 +52,6 @@ _HINTS: Final = re.compile(
 )
 _HINTED: Final = ("Did you mean ", FIX_FIELDS)
 _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d+ validation errors?)\b")
-_SAID: Final = "It said: "
 _CLOSING: Final = ('"', "”", ")")
 _ENDS: Final = ".!?:;…"
 _USUAL: Final = Policy()
@@ -64,24 +62,11 @@ def dump(error: ToolError) -> str:
         # Somebody's words, which stand as they are.
         steps = _usual_steps(error, None)
         words = error.message or f"{error.tool or 'The tool'} failed and gave no reason."
-        return _joined((_sentence(words), *steps)) if steps else words
+        return " ".join((_sentence(words), *steps)) if steps else words
     if error.effect in IN_DOUBT and error.is_error:
         return " ".join(sentence for sentence in (doubt(error), *_after_doubt(error)) if sentence)
     problems = [ordered(each) for each in error.fields] if error.fields else []
-    return _joined((*_reasons(error, problems), *_usual_steps(error, problems)))
-
-
-def _joined(sentences: Iterable[str]) -> str:
-    """The sentences one after the other. Two citations are one."""
-    told = ""
-    for sentence in filter(None, sentences):
-        before, mark, last = told.removesuffix(".").rpartition(_SAID)
-        said = sentence.removesuffix(".")
-        if mark and is_cited(mark + last) and said.startswith(_SAID) and is_cited(said):
-            told = before + _sentence(cited(f"{_sentence(uncited(mark + last))} {uncited(said)}"))
-            continue
-        told += (" " if told else "") + sentence
-    return told
+    return " ".join(filter(None, (*_reasons(error, problems), *_usual_steps(error, problems))))
 
 
 def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
@@ -90,7 +75,7 @@ def _reasons(error: ToolError, wrong: Sequence[FieldError]) -> list[str]:
     problems = [_sentence(reason(each)) for each in wrong if not _is_told(error, each)] if wrong else []
     if not problems:
         return [_sentence(message) or _sentence(error.title)]
-    theirs = uncited(error.message)
+    theirs = error.message
     if (listed := _OWN_MESSAGE.fullmatch(theirs)) is not None:
         return [*problems, listed[1] or ""]
     if error.code in ROUTING:
@@ -110,12 +95,12 @@ def reasons(error: ToolError) -> str:
     """The message of an error, or, where it is our own about wrong arguments, what is wrong with each of them."""
     if not error.fields or _OWN_MESSAGE.fullmatch(error.message) is None:
         return error.message
-    return _joined(_reasons(error, [ordered(each) for each in error.fields]))
+    return " ".join(filter(None, _reasons(error, [ordered(each) for each in error.fields])))
 
 
 def _is_told(error: ToolError, problem: FieldError) -> bool:
     """Whether the message says of an argument all there is to say."""
-    return problem.rule == "required" and missing_field(error.code, uncited(error.message)) == problem.name
+    return problem.rule == "required" and missing_field(error.code, error.message) == problem.name
 
 
 def as_prose(message: str) -> str:
@@ -185,11 +170,9 @@ def _advice(error: ToolError) -> list[str]:
     told, steps = error.suggestion or "", error.next_steps
     if not told and not steps:
         return []
-    theirs = uncited(told)
-    if error.fields and theirs.startswith(_HINTED) and _HINTS.fullmatch(theirs):
+    if error.fields and told.startswith(_HINTED) and _HINTS.fullmatch(told):
         # The next call says the same, unless a name has to be found for it.
-        hints = theirs.removesuffix(FIX_FIELDS).strip()
-        hints = cited(hints) if is_cited(told) else hints
+        hints = told.removesuffix(FIX_FIELDS).strip()
         told = hints if any(map(strange_names, error.fields)) and not mends_all(error) else ""
     elif error.fields and error.code in ROUTING:
         told = ""
@@ -230,7 +213,7 @@ def _default(error: ToolError, policy: Policy = _USUAL) -> str:
         return ""
     if error.fields or error.patch:
         return _BY_KIND[Kind.VALIDATION]
-    if error.retryable and error.recoverable and error.strategy is Strategy.RETRY and not error.is_declined:
+    if error.retryable and error.recoverable and error.strategy is Strategy.RETRY:
         return f"Wait {_seconds(policy.first_wait(error))}, then make the same call again."
     conflicts = error.conflicts
     if conflicts and (holders := ", ".join(dict.fromkeys(each.holder for each in conflicts if each.holder))):

@@ -11,6 +11,7 @@ from .wire import (
     OBJECT,
     RESERVED,
     Format,
+    Places,
     Sign,
     brief,
     build,
@@ -18,25 +19,33 @@ from .wire import (
     is_objects,
     is_only_error,
     kept_map,
-    placed,
+    only_if,
+    open_details,
     restore,
+    stated,
     stow_in,
+    take_fields,
     whole,
 )
 
 TYPES: Final = {kind.value.upper(): kind for kind in Kind}
 
 
+_PLACES: Final[Places] = {
+    "conflicts": ("conflicts", only_if(is_objects)),
+    "retry_after": ("retry_after", only_if(is_number)),
+}
+
+
 def dump(error: ToolError) -> dict[str, Json]:
-    said: dict[str, Json] = {}
+    data, error = open_details(error), stated(error, FORMAT)
     if error.conflicts:
-        said["conflicts"] = [conflict.to_dict() for conflict in error.conflicts]
-    if error.retry_after is not None:
-        said["retry_after"] = whole(error.retry_after)
+        data["conflicts"] = [conflict.to_dict() for conflict in error.conflicts]
+    if error.given("retry_after"):
+        # Of a call that may have been done it is a fact; the flag forbids.
+        data["retry_after"] = whole(error._given["retry_after"])
     wire: dict[str, Json] = {"type": error.type, "message": error.message, "recoverable": error.recoverable}
-    if data := {**placed(error, said, "retry_after"), **said}:
-        wire["data"] = data
-    return wire
+    return {**wire, "data": data} if data else wire
 
 
 def sniff(data: Mapping[str, Any]) -> bool:
@@ -57,8 +66,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     notes: list[str] = []
     context = kept_map(data.get("data"), notes, "data")
     carried = context.pop(RESERVED, None)
-    conflicts = context.pop("conflicts") if is_objects(context.get("conflicts")) else None
-    delay = context.pop("retry_after") if is_number(context.get("retry_after")) else None
+    fields = take_fields(context, _PLACES)
     recoverable = data.get("recoverable")
     if "recoverable" in data and not isinstance(recoverable, bool):
         notes.append("recoverable was not true or false.")
@@ -67,13 +75,7 @@ def load(data: Mapping[str, Any]) -> ToolError | None:
     error = build(
         "typed",
         data.get("message", ""),
-        {
-            "code": name,
-            "recoverable": recoverable,
-            "conflicts": conflicts,
-            "retry_after": delay,
-            "details": context,
-        },
+        {"code": name, "recoverable": recoverable, "details": context, **fields},
         kind=TYPES.get(name),
         notes=notes,
     )
@@ -87,6 +89,7 @@ FORMAT: Final = Format(
     load,
     compact,
     stow=stow_in("data", dump),
+    places=_PLACES,
     signs=(Sign(40, "type", load), Sign(50, "error", load, is_whole=is_only_error)),
     own_words=frozenset({"recoverable"}),
     terse=True,

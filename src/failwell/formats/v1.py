@@ -9,7 +9,23 @@ from failwell.model import Json, NeedsInput, RetryRules, ToolError, each, find, 
 
 from .crosswalk import ROWS, core_code
 from .text import as_prose
-from .wire import RESERVED, Blocks, Format, Outcome, Sign, build, kept_map, placed, pretty, restore, stow_in
+from .wire import (
+    RESERVED,
+    Blocks,
+    Format,
+    Outcome,
+    Places,
+    Sign,
+    build,
+    kept_map,
+    only_if,
+    open_details,
+    pretty,
+    restore,
+    stated,
+    stow_in,
+    take_fields,
+)
 
 ERROR: Final = "toolError:v1"
 QUESTION: Final = "needsInput:v1"
@@ -17,6 +33,9 @@ QUESTION: Final = "needsInput:v1"
 
 def _is_status(value: Json) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599
+
+
+_PLACES: Final[Places] = {"statusCode": ("http_status", only_if(_is_status)), "retryAfter": ("retry_after", seconds)}
 
 
 def code_of(error: ToolError) -> str:
@@ -49,11 +68,13 @@ def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
     unless the call may have been done already."""
     code = strict_code_of(error) if strict else code_of(error)
     known = find(code) if strict else None
+    context, error = open_details(error), stated(error, FORMAT)
     said: dict[str, Json] = {}
     if error.http_status is not None:
         said["statusCode"] = error.http_status
-    if error.retry_after is not None:
-        said["retryAfter"] = error.retry_after
+    if error.given("retry_after"):
+        # Of a call that may have been done it is a fact; the flag forbids.
+        said["retryAfter"] = error._given["retry_after"]
     wire: dict[str, Json] = {
         "kind": ERROR,
         "code": code,
@@ -61,7 +82,7 @@ def dump(error: ToolError, *, strict: bool = False) -> dict[str, Json]:
         "retryable": error.retryable if known is None else known.retryable and error.may_repeat,
     }
     # The contract leaves out what is not known, and its schema refuses null.
-    if details := {**said, **{k: v for k, v in placed(error, said, "retryAfter").items() if v is not None}}:
+    if details := {name: value for name, value in {**said, **context, **said}.items() if value is not None}:
         wire["details"] = details
     return wire
 
@@ -90,20 +111,14 @@ def load(data: Mapping[str, Any]) -> Outcome | None:
     notes: list[str] = []
     details = kept_map(data.get("details"), notes, "details")
     carried = details.pop(RESERVED, None)
-    status = details.pop("statusCode") if _is_status(details.get("statusCode")) else None
-    delay = details.pop("retryAfter") if seconds(details.get("retryAfter")) else None
+    fields = take_fields(details, _PLACES)
     code = data.get("code")
     if not isinstance(code, str):
         notes.append("The code was not a text.")
     error = build(
         "v1",
         data.get("message", ""),
-        {
-            "code": code if isinstance(code, str) else None,
-            "http_status": status,
-            "retry_after": delay,
-            "details": details,
-        },
+        {"code": code if isinstance(code, str) else None, "details": details, **fields},
         retryable=data.get("retryable"),
         notes=notes,
     )
@@ -153,9 +168,11 @@ FORMAT: Final = Format(
     ("strict",),
     ask,
     stow_in("details", dump),
+    _PLACES,
     signs=(Sign(20, "kind", load),),
     last_counts=True,
     unflagged=True,
+    marked=True,
     gate="markdown",
     terse=True,
     room="details",

@@ -46,6 +46,10 @@ _DERIVED: Final = ("recoverable", "strategy", "effect", "title")
 Blocks = dict[str, Json]
 
 
+Places = Mapping[str, tuple[str, Callable[[Json], Any]]]
+"""A contract's keys for fields of the model: the field, and its value, or None for what makes no sense there."""
+
+
 class Sign(NamedTuple):
     """How an object of a format is told from all others: it has a key, and `load` makes something of it.
 
@@ -74,6 +78,10 @@ class Format:
     options: tuple[str, ...] = ()
     ask: Callable[[NeedsInput], Json] | None = None
     stow: Callable[..., Json] | None = None
+    places: Places = field(default_factory=dict)
+    """Keys of its open map that are fields of the model: a detail of that name stands in the field's place."""
+    take: Callable[[dict[str, Json], Places], dict[str, Any]] | None = None
+    """Takes these fields out of an open map, where that is more than one key for each."""
 
     # How it is told from the others
     signs: tuple[Sign, ...] = ()
@@ -94,6 +102,8 @@ class Format:
     """Where its code means something else to each server, so that the words say more: it is a number, or any text."""
     unflagged: bool = False
     """Whether a result that is nothing but its object is a failure without `isError`, too."""
+    marked: bool = False
+    """Whether a text block that is its object is that failure without `isError`, whatever stands beside it."""
     severity_of_result: bool = False
     """Whether an error without a severity in a success is a warning."""
 
@@ -165,12 +175,12 @@ def build(
     for name in _DERIVED:
         if error.given(name) and error._given[name] == error.default(name):
             error._given.pop(name)
-    if flag is not None and flag is not error.retryable:
-        said = f"The peer said retryable: {str(flag).lower()}"
-        if error.effect in IN_DOUBT:
-            notes.append(f"{said} of a call that may have been done already; it is not to be made again.")
-        else:
-            notes.append(f"{said}, which the code {error.code} rules out.")
+    if error.is_declined:
+        notes.append(f"The peer said retryable: false, which the code {error.code} does not; the peer's word counts.")
+    elif flag and not error.retryable:
+        is_code = error.effect not in IN_DOUBT
+        why = f", which the code {error.code} rules out" if is_code else " of a call that may have been done already"
+        notes.append(f"The peer said retryable: true{why}.")
     if notes:
         error.notes = tuple(notes)
     return error
@@ -270,7 +280,7 @@ def _filled(error: ToolError, carried: Mapping[str, Any]) -> ToolError | None:
     if not isinstance(whole, ToolError):
         return None
     flag = error._given.get("wire_retryable")
-    if flag is None and whole.info is None:
+    if flag is None and (whole.info is None or carried.get("retryable") is False):
         return whole.replace(format=error.format)
     # The form's own flag, not the one that follows from it. A form that has none says what the code says.
     return whole.replace(format=error.format, wire_retryable=flag)
@@ -335,16 +345,40 @@ def whole(delay: float) -> int:
     return max(1, math.ceil(round(delay, 6)))
 
 
-def spread(error: ToolError, own: Container[str]) -> dict[str, Json]:
-    """The details that may stand beside the contract's own keys: those that could not be taken for one of them."""
+def open_details(error: ToolError, own: Container[str] = ()) -> dict[str, Json]:
+    """The details that may stand beside the contract's `own` keys."""
     return {name: value for name, value in error.details.items() if name != RESERVED and name not in own}
 
 
-def placed(error: ToolError, said: Container[str], delay: str) -> dict[str, Json]:
-    """The details in a contract's open map, where one with the name of a field of the contract's stands in its place,
-    unless the error has a value of its own there (`said`), or it is a delay after which nothing is to be done again."""
-    taken = {RESERVED, delay} if error.effect in IN_DOUBT else {RESERVED}
-    return {name: value for name, value in error.details.items() if name not in taken and name not in said}
+def take_fields(context: dict[str, Json], places: Places) -> dict[str, Any]:
+    """The fields of an error that a contract's keys are; these are taken out."""
+    fields: dict[str, Any] = {}
+    for name, (place, value_of) in places.items():
+        if name in context and place not in fields and (value := value_of(context[name])) is not None:
+            fields[place] = value
+            del context[name]
+    return fields
+
+
+def stated(error: ToolError, spec: Format) -> ToolError:
+    """The error with the details that are named as fields of the contract in these fields, where it has no value of its
+    own there: every carrier of one answer says the same."""
+    if not error.details or not spec.places:
+        return error
+    left = {
+        name: value
+        for name, value in error.details.items()
+        if name in spec.places and not error.given(spec.places[name][0])
+    }
+    free = set(left)
+    if not left or not (found := (spec.take or take_fields)(left, spec.places)):
+        return error
+    used = free - left.keys()
+    return error.replace(**found, details={name: each for name, each in error.details.items() if name not in used})
+
+
+def only_if(fits: Callable[[Json], bool]) -> Callable[[Json], Any]:
+    return lambda value: value if fits(value) else None
 
 
 def is_number(value: Json) -> bool:

@@ -115,6 +115,9 @@ def _tool_error_rows(error: ToolError, carried: dict[str, Json] | None) -> list[
     rows = [(0, f"<tool_error{attributes}>"), (1, f"<message>{escape(error.message)}</message>")]
     # Without a word about it, a model makes a call again that may have been done.
     told = recovery_of(error) if error.is_error else error.suggestion or ""
+    if error.next_steps:
+        # The contract has one place for what to do.
+        told = " ".join(step if step[-1] in ".!?" else f"{step}." for step in (told, *error.next_steps) if step)
     recovery = [(1, f"<recovery>{escape(told)}</recovery>")] if told else []
     if routing:
         if error.actions:

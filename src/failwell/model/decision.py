@@ -246,6 +246,9 @@ def _harmless(error: ToolError) -> ToolError:
 def _wanted(error: ToolError) -> Next:
     """The step that the error asks for."""
     strategy, kind, rules = error.strategy, error.kind, retry_rules_of(error.format)
+    if error.is_declined:
+        return Next.ASK if rules.asks else Next.GIVE_UP
+    names_way = bool(error.actions or error.suggestion or error.next_steps)
     if strategy is not STRATEGY_OF_KIND[kind] or (rules.plans and kind is Kind.CONFLICT):
         wanted = _BY_STRATEGY[strategy]
     elif kind is not Kind.CONFLICT or error.conflicts:
@@ -254,7 +257,7 @@ def _wanted(error: ToolError) -> Next:
     # its own that is not retryable says that waiting does not help: an invoice that is paid stays paid.
     elif error.fields or error.patch:
         wanted = Next.FIX
-    elif error.actions:
+    elif names_way:
         wanted = Next.ALTERNATIVE
     else:
         may_pass = error.code in (None, "CONFLICT") or error.retryable or error.retry_after
@@ -262,8 +265,8 @@ def _wanted(error: ToolError) -> Next:
     if wanted is Next.GIVE_UP and strategy is error.default("strategy"):
         if error.retryable:
             wanted = Next.RETRY
-        elif error.actions and error.info is None:
-            # That it is given up is only what follows from a code that no catalogue knows; the calls were named.
+        elif names_way and error.info is None:
+            # That it is given up is only what follows from a code that no catalogue knows; a way out was named.
             wanted = Next.ALTERNATIVE
     if wanted is not Next.RETRY:
         return wanted
@@ -273,8 +276,6 @@ def _wanted(error: ToolError) -> Next:
         return Next.GIVE_UP
     if rules.final and not error.recoverable and kind is not Kind.CONFLICT:
         return Next.GIVE_UP
-    if error.is_declined:
-        return Next.ASK if rules.asks else Next.GIVE_UP
     return Next.ASK if rules.asks and not error.retryable else Next.RETRY
 
 
@@ -293,7 +294,8 @@ def _take(step: Next, error: ToolError, history: Sequence[ToolError], policy: Po
         return Decision(step, why, attempts_left=left, patch=error.patch, calls=error.actions, log=log)
     if step is Next.ALTERNATIVE:
         names = ", ".join(action.tool for action in error.actions if action.tool)
-        way = f"try {_line(names)}" if names else "skip it or look for another"
+        other = "see the suggestion" if error.suggestion else "skip it or look for another"
+        way = f"try {_line(names)}" if names else other
         why = "It does not exist" if error.kind is Kind.NOT_FOUND else "The same call would not help"
         return Decision(step, f"{why}; {way}.", calls=error.actions, patch=error.patch)
     if step is Next.NEGOTIATE:

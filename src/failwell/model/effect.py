@@ -79,9 +79,9 @@ def effect_seen(error: ToolError, tool: Traits) -> Effect | None:
 
 def withhold_retry(error: ToolError, *, as_written: bool = True, **changes: Any) -> ToolError:
     """The failure of a write of which nobody says what it did: the words stand as they are, and no program is invited
-    to make the call again. `changes` are made in it, too."""
+    to make the same call again. `changes` are made in it, too."""
     changes |= {"authored": True} if as_written else {}
-    if error.strategy in (Strategy.RETRY, Strategy.FIX):
+    if error.strategy is Strategy.RETRY:
         changes |= {"strategy": Strategy.USER_ACTION, "recoverable": False}
     return error.replace(**(changes | {"retry_after": None, "reset_at": None}))
 

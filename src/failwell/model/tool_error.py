@@ -214,9 +214,11 @@ class ToolError(Exception, NoData):
             return info.title if info else humanize(self.code or "") or humanize(kind.value)
         if field == "strategy":
             strategy = own.strategy if own else STRATEGY_OF_KIND[kind]
+            if strategy is Strategy.RETRY and self.is_declined:
+                strategy = Strategy.ABORT
             return strategy if strategy not in _AGAIN or self.may_repeat else Strategy.USER_ACTION
         if field == "recoverable":
-            return kind is Kind.TRANSIENT and self.may_repeat
+            return kind is Kind.TRANSIENT and self.may_repeat and not self.is_declined
         known = own.effect if own else EFFECT_OF_KIND.get(kind)
         if known is Effect.NONE and self.standing == "quoted":
             # That a kind is a refusal counts where somebody refused. What is only quoted proves nothing.
@@ -252,13 +254,14 @@ class ToolError(Exception, NoData):
 
     @cached_property
     def retry_after(self) -> float | int | None:
-        """Seconds until the same call may be made again: none where it may have been done already."""
-        return self._given.get("retry_after") if self.may_repeat else None
+        """Seconds until the same call may be made again: none where it may have been done already, or is in vain."""
+        return self._given.get("retry_after") if self.may_repeat and not self.is_declined else None
 
     @cached_property
     def reset_at(self) -> datetime | None:
-        """The moment from which the same call may be made again: none where it may have been done already."""
-        return self._given.get("reset_at") if self.may_repeat else None
+        """The moment from which the same call may be made again: none where it may have been done already, or is in
+        vain."""
+        return self._given.get("reset_at") if self.may_repeat and not self.is_declined else None
 
     @cached_property
     def retryable(self) -> bool:
@@ -268,9 +271,9 @@ class ToolError(Exception, NoData):
 
     @cached_property
     def passes(self) -> bool:
-        """Whether the code says that it passes, whatever the call may have done."""
+        """Whether the code says that it passes, and no peer denies it, whatever the call may have done."""
         if self._info is not None:
-            return self._info.retryable
+            return self._info.retryable and not self.is_declined
         stated: bool | None = self._given.get("wire_retryable")
         return self.kind is Kind.TRANSIENT if stated is None else stated
 
@@ -288,9 +291,10 @@ class ToolError(Exception, NoData):
     @cached_property
     def is_declined(self) -> bool:
         """Whether a peer says that the same call is in vain, although its code says that it passes: the catalogue says
-        what a code means, but a peer that says no, and names no time, knows more about this call."""
+        what a code means, but a peer that forbids knows more about this call."""
         is_refused = self._info is not None and self._info.retryable and self._given.get("wire_retryable") is False
-        return is_refused and self.retry_after is None and self.reset_at is None
+        # Of a call that may have been done the flag says nothing else.
+        return is_refused and self.may_repeat
 
     @cached_property
     def is_error(self) -> bool:
@@ -332,11 +336,10 @@ class ToolError(Exception, NoData):
         if "severity" in given:
             data["severity"] = given["severity"].value
         data |= {"retryable": self.retryable, "recoverable": self.recoverable, "strategy": self.strategy.value}
-        if self.retry_after is not None:
-            data["retry_after"] = self.retry_after
+        # Of a call that may have been done these are facts that invite nobody.
         data |= {name: given[name] for name in _PLAIN_FIELDS if name in given}
-        if self.reset_at is not None:
-            data["reset_at"] = rfc3339(self.reset_at)
+        if "reset_at" in given:
+            data["reset_at"] = rfc3339(given["reset_at"])
         if self.effect is not None:
             data["effect"] = self.effect.value
         data.update((name, [part.to_dict() for part in given[name]]) for name in _PART_FIELDS if name in given)
@@ -414,7 +417,7 @@ UNWRITTEN: Final = ("debug", "cause", "sent", "authored", "crashed", "logged")
 """What an error knows for the process that it is in: no format writes it."""
 PROVENANCE: Final = ("origin", "standing", "delivery", "format", "confidence", "legacy", "notes")
 _PLAIN_FIELDS: Final = tuple(
-    "suggestion details http_status policy_decision tool action tier correlation_id meta".split()
+    "retry_after suggestion details http_status policy_decision tool action tier correlation_id meta".split()
 )
 _PART_FIELDS: Final = ("actions", "fields", "patch", "conflicts")
 

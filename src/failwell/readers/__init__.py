@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from .client_errors import BAD_ANSWER, Http, from_post, lost_session
     from .error_text import from_text
     from .exceptions.builtin import timed_out
-    from .exceptions.chain import attribute, chain, exc_summary, exc_text, shorten_text
+    from .exceptions.chain import attribute, chain, exc_summary, exc_text, shorten_text, with_words
     from .exceptions.databases import is_of_database
     from .exceptions.refusal import code_of, plain_function, refusal
-    from .failure_reader import is_envelope, is_failing, is_plain_failure, read, text_of
+    from .failure_reader import is_failing, is_plain_failure, read, text_of
     from .traces import trace_line, without_frames
     from .validation import (
         applied_schema,
@@ -50,10 +50,10 @@ _LATER: Final = {
     for module, names in {
         ".client_errors": "BAD_ANSWER Http from_post lost_session",
         ".exceptions.builtin": "timed_out",
-        ".exceptions.chain": "attribute chain exc_summary exc_text shorten_text",
+        ".exceptions.chain": "attribute chain exc_summary exc_text shorten_text with_words",
         ".exceptions.databases": "is_of_database",
         ".exceptions.refusal": "code_of plain_function refusal",
-        ".failure_reader": "is_envelope is_failing is_plain_failure read text_of",
+        ".failure_reader": "is_failing is_plain_failure read text_of",
         ".error_text": "from_text",
         ".traces": "trace_line without_frames",
         ".validation": """
@@ -77,7 +77,6 @@ __all__ = [
     # anything
     "read",
     "Http",
-    "is_envelope",
     "is_failing",
     "is_plain_failure",
     "text_of",
@@ -100,6 +99,7 @@ __all__ = [
     "exc_summary",
     "exc_text",
     "shorten_text",
+    "with_words",
     "refusal",
     "invalid_json",
     "code_of",

@@ -25,7 +25,6 @@ def read(
     *,
     http: Http | None = None,
     observe: bool = False,
-    envelopes: bool = False,
     transport: bool = False,
     format: str | None = None,
 ) -> Outcome | None:
@@ -37,9 +36,8 @@ def read(
     exception is of the transport that carries this very call: then one that says that nothing was sent proves it. The
     same exception out of a tool proves nothing about what the tool did before. With `format`, only that one is tried.
 
-    A result with `isError: false` worked, but for a question, a warning, a whole `toolError:v1`, and the envelope of a
-    failure from a server whose successes are `envelopes` too. With `observe`, what looks like a failure in a success is
-    shown as well: for those who watch, not for those who act.
+    A result with `isError: false` worked, but for a question, a warning, a `toolError:v1`, a failed envelope. With
+    `observe`, what looks like a failure in a success is shown as well: for those who watch, not for those who act.
 
     A text by itself is what somebody pasted, who asks because something failed. So any sentence that says how is an
     error, of little `confidence` where it does not also say that it is one. A log, a page, a report of what was done,
@@ -64,14 +62,14 @@ def read(
                 return from_peer(from_response(status, outcome))
             # Of an answer that worked only a JSON-RPC response or the result of a tool counts.
             body = _loaded(loaded(outcome))
-            return read(body, observe=observe, envelopes=envelopes, format=format) if _is_answer(body) else None
+            return read(body, observe=observe, format=format) if _is_answer(body) else None
         data = outcome if isinstance(outcome, str) and is_prose(format) else _loaded(outcome)
     if format is None and (words := words_in(data)) is not None:
         # Most failures: nothing but words could be found in it.
         prose = from_text(words, is_error=True)
         return None if prose is None else _with_wait(_quoted(prose), data)
     found = parse(data, format)
-    if not observe and _worked(data) and not _counts(found, data, envelopes):
+    if not observe and _worked(data) and not _counts(found, data):
         return None
     if isinstance(found, NeedsInput) or (found is not None and not found.is_error):
         return found
@@ -234,21 +232,18 @@ def _is_fine(outcome: object) -> bool:
     )
 
 
-def _counts(found: Outcome | None, data: object, envelopes: bool) -> bool:
+def _counts(found: Outcome | None, data: object) -> bool:
     """Whether what was found in a success is meant to be there: the contracts know four such things."""
     if found is None or (found.standing == "quoted" and isinstance(found, NeedsInput)):
         return False
     if isinstance(found, NeedsInput) or not found.is_error:
         return True
     # In a success only a contract that says that its object counts without `isError` is stated.
-    return found.standing == "stated" or (envelopes and is_envelope(data, False))
-
-
-def is_envelope(result: object, success: bool = True) -> bool:
-    """Whether a result is nothing but contract 003's envelope, of a success or of a failure."""
-    held = _contents(_loaded(result))
-    data = held.structured if held.structured is not None else _object_in(held.text)
-    return isinstance(data, Mapping) and data.get("success") is success and ("data" in data or "error" in data)
+    if found.standing == "stated" or not (spec := FORMATS[found.format or "text"]).marked:
+        return found.standing == "stated"
+    # Contract 001 looks for the block of its kind, whatever stands beside it.
+    blocks = [block for block in _result(data).get("content") or () if isinstance(block, OBJECT)]
+    return any(spec.load(held) == found for block in blocks if (held := _object_in(str(block.get("text")))))
 
 
 def is_failing(seen: Outcome | None, result: object) -> bool:
@@ -260,7 +255,12 @@ def is_plain_failure(seen: Outcome | None, result: object) -> bool:
     """Whether what was seen in the result of a success is plainly a failure, of any kind."""
     if not isinstance(seen, ToolError) or not seen.is_error:
         return False
-    return not seen.legacy or (seen.confidence or 0) >= _STRONG or is_envelope(result, False)
+    if not seen.legacy or (seen.confidence or 0) >= _STRONG:
+        return True
+    # An envelope that says that the call was no success.
+    held = _contents(_loaded(result))
+    data = held.structured if held.structured is not None else _object_in(held.text)
+    return isinstance(data, Mapping) and data.get("success") is False and ("data" in data or "error" in data)
 
 
 _STRONG: Final = 0.8

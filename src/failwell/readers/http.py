@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from failwell.formats import parse
 from failwell.model import Effect, Kind, ToolError
-from failwell.redact import cited
 
-from .exceptions.chain import attribute
+from .exceptions.chain import attribute, with_words
 from .json_errors import layers_of, message_in
 from .waits import decoded, lower_headers, retry_after
 
@@ -74,7 +73,7 @@ def from_http(
 
     >>> error = from_http(429, {"Retry-After": "7"}, b'{"message": "slow down"}')
     >>> error.code, error.message, error.retry_after
-    ('RATE_LIMITED', 'The upstream service answered 429 Too Many Requests. It said: "slow down"', 7)
+    ('RATE_LIMITED', 'The upstream service answered 429 Too Many Requests: slow down', 7)
     """
     fields = lower_headers(headers)
     code = code_for(status, statuses)
@@ -86,8 +85,7 @@ def from_http(
     said = more.pop("message", None) or body_message(content)
     answer = f"{service} answered {status}{_phrase(status)}."
     # Quoted: what a service answered to one request proves nothing about the rest of what the tool did.
-    words = f"{answer} {cited(said)}" if said else answer
-    error = ToolError(words, code=code, http_status=status, standing="quoted", **more)
+    error = ToolError(with_words(answer, said or ""), code=code, http_status=status, standing="quoted", **more)
     # A conflict that names a time is one that passes.
     if error.kind in (Kind.TRANSIENT, Kind.CONFLICT) and (delay := retry_after(fields)) is not None:
         error.retry_after = delay

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .arguments import Secrets, secret_paths
 from .error_guard import DEFAULT, UNCHANGED, Guard, guard, masked, shown_arguments
 from .error_guard import gathered as gathered
-from .fence import CITATION, cited, is_cited, poses, uncited
+from .fence import poses
 from .known import all_forms as all_forms
 from .known import forms_of as forms_of
 from .known import without_values as without_values
@@ -24,21 +24,17 @@ from .visibility import uncoloured as uncoloured
 from .visibility import visible
 
 __all__ = [
-    "CITATION",
     "DEFAULT",
     "Guard",
     "MASK",
     "Secrets",
     "UNCHANGED",
-    "cited",
     "guard",
-    "is_cited",
     "masked",
     "poses",
     "secret_paths",
     "shorten",
     "shown_arguments",
-    "uncited",
     "visible",
 ]
 # Exported to the other packages of Failwell only; not part of the public API.

@@ -1,8 +1,7 @@
-"""Text of others, marked as data: what is known to be theirs is cited, and what carries the marks of a chat is fenced.
+"""Text that carries the marks of a chat, marked as data.
 
-Who wrote a text is known where it comes in: an author's error speaks for itself, and what an exception, an upstream
-or a peer says is cited, whatever it says. The marks are the tokens by which chat formats tell speakers apart. Some
-models read them as no text at all, so they leave only in a quotation. No sentence is judged by its words.
+The marks are the tokens by which chat formats tell speakers apart. Some models read them as no text at all, so they
+leave only in a quotation. No sentence is judged by its words.
 """
 
 from __future__ import annotations
@@ -23,40 +22,6 @@ _MARKED: Final = pattern(
     r"|\"role\"\s{0,3}:\s{0,3}\"(?:system|assistant|developer)\"",
     re.IGNORECASE,
 )
-
-
-_SAID: Final = "It said: "
-# On one line, and without the quote that would end it.
-CITATION: Final = pattern(r"It said: (?:\"(?P<said>[^\"\r\n]*+)\"|“(?P<quoting>[^“”\r\n]*+)”)")
-
-
-def cited(text: str) -> str:
-    """What somebody else says, as data: on one line, in quotes that it cannot step out of; nothing if it says nothing.
-
-    >>> cited('slow down')
-    'It said: "slow down"'
-    >>> cited('no such "key"')
-    'It said: “no such "key"”'
-    """
-    inner = " ".join(text.split())
-    if not inner or (inner.startswith("It said:") and (is_cited(text) or is_cited(inner))):
-        return text if is_cited(text) else inner
-    if '"' not in inner:
-        return f'{_SAID}"{inner}"'
-    # A call in it is copied by whoever reads it, so its quotes stay.
-    inner = inner.replace("“", "'").replace("”", "'")
-    return f"{_SAID}“{inner}”"
-
-
-def is_cited(text: str) -> bool:
-    """Whether `text` is one citation and nothing else."""
-    return text.startswith(_SAID) and CITATION.fullmatch(text) is not None
-
-
-def uncited(text: str) -> str:
-    """What is said in a text that is one citation; any other as it is."""
-    found = CITATION.fullmatch(text) if text.startswith(_SAID) else None
-    return text if found is None else found["said"] or found["quoting"] or ""
 
 
 def poses(text: str) -> bool:

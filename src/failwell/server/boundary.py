@@ -34,7 +34,7 @@ from failwell.readers import Checks, unknown_tool
 from failwell.recovery import leaves_in_doubt
 from failwell.sdk import IS_ERROR, CallToolResult, InputRequiredResult, MCPError, TextContent, changed
 
-from .exception_reader import Reader, with_correlation_id
+from .exception_reader import Reader, own_error, with_correlation_id
 from .holding import Holds, confirm
 from .idempotent_calls import IdempotentCalls, key_of
 from .observer import Observer
@@ -400,11 +400,15 @@ class Boundary:
             if changes["effect"] not in IN_DOUBT:
                 return None
             error = ToolError(about.message, code="UPSTREAM_ERROR", **changes)
-        elif place is not None and is_silent:
+        elif (place is not None and is_silent) or call.enveloped:
             tool = await framework.facts()
             text = "\n".join(block.text for block in whole.content if isinstance(block, TextContent))
-            error = about if isinstance(about, ToolError) else ToolError(text or f"{call.tool} failed.")
-            error = error.replace(effect=place)
+            if isinstance(about, ToolError):
+                error = about.replace(origin=None, format=None, standing=None, notes=())
+            else:
+                # Where everything has an envelope, words need one, too. Of the call they say nothing.
+                error = ToolError(text or f"{call.tool} failed.", standing="quoted", authored=True)
+            error = error if place is None else error.replace(effect=place)
         else:
             return None
         error = error.replace(tool=tool.name, action=tool.action)
@@ -477,7 +481,7 @@ class Boundary:
                 exc = exc.__cause__
         error = self.reader.of_request(exc, what)
         era = MODERN_ERA if request is None else request.protocol_version or MODERN_ERA
-        left = self.renderer.attached(error, about, era=era)
+        left = self.renderer.attached(error, about, era=era, own=own_error(exc) or own_error(exc.__cause__))
         if not error.logged:
             log_failure(
                 self._logger,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.formats import Outcome, jsonrpc
+from failwell.formats import FORMATS, Outcome, jsonrpc, parse, stated
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -49,8 +49,9 @@ from failwell.readers import (
     refusal,
     shorten_text,
     unexpected,
+    with_words,
 )
-from failwell.redact import Guard, cited, secret_paths
+from failwell.redact import Guard, secret_paths
 from failwell.schema import anchored, errors_of, known_names, loc_of
 
 from .options import Envelope, Options
@@ -164,7 +165,7 @@ class Effects:
                 effect = effect_of_escape(nature)
         changes = {} if effect is error.effect else _stating(effect) | dict.fromkeys(ADVICE)
         if made.said and effect in IN_DOUBT:
-            changes["message"] = f"{error.message} {cited(made.said)}"
+            changes["message"] = with_words(error.message, made.said)
         return changes
 
     def log_unmarked(self, log: Any, tools: Collection[ToolInfo]) -> None:
@@ -289,9 +290,9 @@ class Reader:
             own = as_upstream_error(own)
         # Somebody's reading of an exception, or of a peer's answer, is no word about this tool; an effect given is.
         is_authors = own is exc and not is_anothers and (own.standing is None or own.given("effect"))
-        if is_authors and self._options.format == jsonrpc.FORMAT.name:
+        if is_authors:
             # Before the tool has its name from us: what stands in the details by the contract's names comes first.
-            own = jsonrpc.stated(own)
+            own = stated(own, FORMATS[self._options.form])
             changes = {} if own.tool else changes
         # A rule speaks for the tool that stands under it, not for one that has called what does.
         is_authors = is_authors and not is_refused_inside(exc, code_of(tool.function))
@@ -309,8 +310,9 @@ class Reader:
         is_protocols = own_error(exc) is not None
         if error is None:
             table = self._options.table
-            # Only a row of the author's own, and a number, count more than what they say to the caller.
-            read = None if table.is_shipped and not is_protocols else classify(exc, table=table)
+            # Only a row of the author's own, a number and a contract's object count more than their words.
+            is_stated = is_protocols or contract_text(exc) is not None
+            read = classify(exc, table=table) if is_stated or not table.is_shipped else None
             error = None if nested or (read is not None and read.authored) else refusal(exc, tool.function)
             is_refusal = error is not None
             if error is None:
@@ -340,15 +342,17 @@ class Reader:
             changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
             # Where they are hidden, whoever reads it knows nothing but the cause.
             is_told = bool(words)
-        elif words and words.strip("'\"")[:_COMPARED] not in error.message:
-            changes["message"] = f"{error.message} {cited(words)}"
+        elif words and error.http_status is None and words.strip("'\"")[:_COMPARED] not in error.message:
+            # What an HTTP client says of an answer, its status and its body say better.
+            changes["message"] = with_words(error.message, words)
         if isinstance(exc, BrokenResult):
             if words := exc.words:
-                changes["message"] = f"{changes['message']} {cited(words)}"
+                changes["message"] = with_words(changes["message"], words)
             return error.replace(**changes, **self.effects.of_result(exc, tool))
         # Whoever wrote the words of another tool wrote them about that one.
         # A JSON-RPC error may be an upstream server's as well: whether it came before the work nobody knows.
-        is_protocols = is_protocols and not error.given("effect")
+        # Contract 004 has no other way to raise its errors: on its servers it is the author's word.
+        is_protocols = is_protocols and not error.given("effect") and self._options.form != jsonrpc.FORMAT.name
         is_authors = is_authors or (error.authored and not is_protocols)
         source = source_of(
             error, is_authors=is_authors and not nested, is_refusal=(is_refusal or is_protocols) and not nested
@@ -391,7 +395,7 @@ def _of_arguments(
 
 def as_upstream_error(error: ToolError) -> ToolError:
     """What was wrong with a call that a tool made is nothing that its own caller could correct."""
-    return ToolError(cited(error.message), code="UPSTREAM_ERROR", origin=error.origin, cause=error)
+    return ToolError(error.message, code="UPSTREAM_ERROR", origin=error.origin, cause=error)
 
 
 def with_correlation_id(error: ToolError) -> ToolError:
@@ -439,6 +443,14 @@ def is_clients(exc: BaseException) -> bool:
     """Whether a client of the framework raised it, and not whoever wrote the tool."""
     raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
     return any(str(name).startswith(_CLIENTS) for name in raised)
+
+
+def contract_text(exc: BaseException) -> str | None:
+    """The text of a framework's own `ToolError` that is a whole failure in the form of a contract."""
+    if not any(each.__name__ == "ToolError" and is_frameworks_module(each.__module__) for each in type(exc).__mro__):
+        return None
+    text = str(exc)
+    return text if isinstance(parse(text), ToolError) else None
 
 
 def own_error(exc: Any) -> Any:

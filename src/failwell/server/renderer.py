@@ -18,17 +18,18 @@ from failwell.formats import (
     in_words,
     jsonrpc,
     reasons,
+    stated,
     to_wire,
     unplaced_details,
     v1,
 )
 from failwell.model import COMMON_CODES, IN_DOUBT, Effect, Json, Kind, NeedsInput, Strategy, ToolError
-from failwell.redact import Guard
+from failwell.redact import Guard, masked
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
 from .declared_failures import INPUT_DECLINED, KEY_CODES
-from .exception_reader import own_error
+from .exception_reader import contract_text, own_error
 from .options import WIRE_OPTIONS, Envelope, Options
 from .replies import promised_remark
 from .served_call import FORMAT_KEY, ServedCall, ToolInfo, gate_of
@@ -80,6 +81,10 @@ class Renderer:
         if error is not None and self.protocol and self.is_protocol(error):
             found = own or self._contract(_completed(error, as_written), era=era)
             raise protocol_error(found["code"], found["message"], found.get("data"))
+        if self.envelope is None and error is not None and error.authored and (text := self._text(error, raised)):
+            # It keeps its bytes, as a result does that the author has built.
+            answer: dict[str, Any] = masked({"content": [{"type": "text", "text": text}]}, redact=guard.redact)
+            return {**answer, "isError": error.is_error, **self._meta(error, self.form)}
         asked_for, is_negotiated = call.wanted_format()
         name = asked_for or self.form
         wire = dict(self.wire)
@@ -136,7 +141,7 @@ class Renderer:
             form=own if is_contract else None,
             **wire,
         )
-        if tool.output is not None and answer.get("isError") is False and error is not None:
+        if tool.output is not None and not answer.get("isError"):
             # A result that is no error must have the promised form.
             content = promised_remark(answer["content"][0]["text"], self._checkers(tool.output))
             if content is None:
@@ -144,18 +149,24 @@ class Renderer:
                 answer["isError"] = True
             else:
                 answer["structuredContent"] = content
-        elif promises:
-            # A question has no such form.
-            answer["isError"] = True
         if error is not None and error.details and not wire.get("carry"):
             self._tell_unplaced(error, tool, name)
-        if self.with_meta:
-            answer["_meta"] = {META_KEY: _timed(outcome, name).to_dict(), **answer.get("_meta", {})}
-            if asked_for is not None:
-                answer["_meta"][FORMAT_KEY] = name
+        answer |= self._meta(outcome, name)
+        if self.with_meta and asked_for is not None:
+            answer["_meta"][FORMAT_KEY] = name
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
+
+    def _text(self, error: ToolError, raised: BaseException) -> str | None:
+        """The text of the framework's own exception that holds the failure, where that is all there is to say."""
+        return None if error.effect in IN_DOUBT else contract_text(raised)
+
+    def _meta(self, outcome: Outcome, format: str) -> dict[str, Any]:
+        """The whole error in the `_meta` of its answer; what its form says, it says too."""
+        if isinstance(outcome, ToolError):
+            outcome = stated(outcome, FORMATS[format])
+        return {"_meta": {META_KEY: _timed(outcome, format).to_dict()}} if self.with_meta else {}
 
     def is_protocol(self, error: ToolError) -> bool:
         """Whether a failure leaves as a JSON-RPC error."""
@@ -179,13 +190,24 @@ class Renderer:
         return {"code": number, "message": own.message, **({} if own.data is None else {"data": own.data})}
 
     def attached(
-        self, error: ToolError, about: Mapping[str, Json], *, era: str = MODERN_ERA, number: int | None = None
+        self,
+        error: ToolError,
+        about: Mapping[str, Json],
+        *,
+        era: str = MODERN_ERA,
+        number: int | None = None,
+        own: Any = None,
     ) -> MCPError:
-        """The error as one of the protocol's; `number` is what the specification wants, whatever the contract says."""
+        """The error as one of the protocol's; `number` is what the specification wants, whatever the contract says;
+        `own` is the JSON-RPC error that its author has raised, which keeps number, message and data."""
         guard = self._options.guard
         guarded, text = guard(error), guard.plain
         about = {name: text(value) if isinstance(value, str) else value for name, value in about.items()}
         data: dict[str, Any] = {**about, META_KEY: guarded.to_dict()}
+        if own is not None:
+            own = without_secrets(protocol_error(own.code, own.message, own.data), guard).error
+            theirs = own.data if isinstance(own.data, dict) else {} if own.data is None else {"data": own.data}
+            return protocol_error(jsonrpc.shifted(own.code, era), own.message, {**data, **theirs})
         if self.form == jsonrpc.FORMAT.name:
             # Who reads the contract looks for its numbers and keys here too; the whole error is there already.
             wire = self._contract(_completed(guarded), era=era)

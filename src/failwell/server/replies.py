@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from failwell.formats import FORMATS, GATES, META_KEY, keys, pretty, render, success, v1
+from failwell.formats import FORMATS, GATES, META_KEY, keys, pretty, read_json, render, success, v1
 from failwell.model import Json, ToolError, plain, text, unwrapped
 from failwell.redact import Guard, masked, shorten
 from failwell.schema import Checker, properties_of
@@ -226,13 +226,15 @@ def _in_envelope(
 ) -> CallToolResult:
     """A result in the envelope. What the tool's output schema promises stays in `structuredContent`."""
     texts = [block for block in result.content if isinstance(block, TextContent)]
-    rest = [block for block in result.content if not isinstance(block, TextContent)]
+    rest: list[Any] = [block for block in result.content if not isinstance(block, TextContent)]
     held = field(result, "structured_content")
     if call.data:
         (data,) = call.data
     elif held is not None:
         # FastMCP says in the schema that it has put what is no object under this key.
         data = held["result"] if (output or {}).get("x-fastmcp-wrap-result") and held.keys() == _WRAPPED else held
+        # A text beside the data is for people, unless it is the data once more.
+        rest = [block for block in result.content if not (isinstance(block, TextContent) and _is_json(block.text))]
     else:
         # A text is a text, whatever it looks like.
         data = "\n".join(block.text for block in texts) if texts else None
@@ -241,6 +243,10 @@ def _in_envelope(
     if output is None:
         changes["structured_content"] = wire
     return changed(result, **changes)
+
+
+def _is_json(said: str) -> bool:
+    return read_json(said) is not None or said == "null"
 
 
 def promised_remark(said: str, promised: Checker) -> dict[str, Any] | None:

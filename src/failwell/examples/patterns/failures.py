@@ -18,8 +18,7 @@ STATUSES: Final = {
     **dict.fromkeys(range(300, 400), "UNKNOWN_ERROR"),
     **dict.fromkeys(range(400, 500), "CLIENT_ERROR"),
     **dict.fromkeys(range(500, 600), "SERVER_ERROR"),
-    401: "AUTHENTICATION_ERROR",
-    403: "AUTHENTICATION_ERROR",
+    **dict.fromkeys((401, 403), "AUTHENTICATION_ERROR"),
     404: "NOT_FOUND",
     408: "NETWORK_ERROR",
     429: "RATE_LIMITED",
@@ -33,6 +32,7 @@ TROUBLES: Final = {
     "fetch_error": "No usable answer",
     "network": "Host not reachable",
 }
+NEXT: Final = "Use the rule set default or async."
 TABLE: Final = Table()
 
 
@@ -41,7 +41,9 @@ def answered(exc: httpx2.HTTPStatusError) -> fw.ToolError:
     """The service said no, and mostly says why."""
     response = exc.response
     error = fw.classify.from_http(response.status_code, response.headers, response.content, statuses=STATUSES)
-    return error.replace(message=body_message(response.content) or error.message)
+    said = body_message(response.content) or error.message
+    is_rules = error.code == "NOT_FOUND" and "/rule-sets/" in str(exc.request.url)
+    return error.replace(message=said, suggestion=NEXT if is_rules else None)
 
 
 @TABLE.maps(httpx2.TransportError)

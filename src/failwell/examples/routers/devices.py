@@ -114,12 +114,11 @@ class FieldTemplate:
     message: str
     expected: str
 
-    def error(self, field: str = "(unknown)", **sent: Any) -> fw.ToolError:
-        known = {"field": field, **sent}
-        problem = {"path": [field], "message": fill(self.message, known), "expected": fill(self.expected, known)}
-        if "value" in sent:
-            problem["sent"] = sent["value"]
-        return fw.Invalid(problem["message"], code=self.code, fields=[problem])
+    def error(self, field: str | None = None, **sent: Any) -> fw.ToolError:
+        known = sent if field is None else {"field": field, **sent}
+        message = fill(self.message, known)
+        problem = {"path": [field], "message": message, "expected": fill(self.expected, known), **sent}
+        return fw.Invalid(message, code=self.code, **({"fields": [problem]} if field else {"details": sent}))
 
 
 DEVICE: Final = {

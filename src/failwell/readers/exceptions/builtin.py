@@ -10,9 +10,8 @@ import json
 from typing import Any, Final
 
 from failwell.model import Effect, ToolError
-from failwell.redact import cited
 
-from .chain import args, attribute, class_name, exc_text, is_a
+from .chain import args, attribute, class_name, exc_text, is_a, with_words
 from .exception_table import SHIPPED, Row, broken
 from .refusal import is_local_word
 
@@ -116,10 +115,8 @@ def rejected(exc: ValueError) -> ToolError:
 
 
 def _with_words(exc: BaseException, message: str, words: str) -> str:
-    """An author's words as they are, anybody else's as a citation."""
-    if words.strip() and is_local_word(exc):
-        return words
-    return " ".join(filter(None, (message, cited(words))))
+    """An author's words as they are, anybody else's behind what they are about."""
+    return words if words.strip() and is_local_word(exc) else with_words(message, words)
 
 
 @SHIPPED.maps("json.decoder.JSONDecodeError")

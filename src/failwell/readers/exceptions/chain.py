@@ -109,6 +109,11 @@ def shorten_text(text: str) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
 
 
+def with_words(message: str, words: str) -> str:
+    """A sentence of ours, and what somebody else said about it, on one line."""
+    return f"{message.removesuffix('.')}: {' '.join(words.split())}" if words.strip() else message
+
+
 def exc_text(exc: BaseException) -> str:
     """The text of an exception, cut to a size that a log line can bear; empty when there is none to be had."""
     try:

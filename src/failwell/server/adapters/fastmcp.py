@@ -27,7 +27,6 @@ from failwell.formats import MODERN_ERA, in_words
 from failwell.model import Kind, Nature, NeedsInput, Source, ToolError, is_same_tool, marks
 from failwell.observe import mark_span
 from failwell.readers import SHIPPED, code_of, text_of
-from failwell.redact import cited
 from failwell.schema import Checkers
 from failwell.server import framework_rows  # noqa: F401  (the frameworks' own exceptions)
 from failwell.server.boundary import Boundary, FrameworkCall
@@ -252,7 +251,7 @@ def _wrap_inner(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, arg
         return failure
     if outcome.kind is Kind.VALIDATION:
         # What was wrong with a call that this tool made is nothing that its own caller could correct.
-        outcome = ToolError(cited(outcome.message), code="UPSTREAM_ERROR")
+        outcome = ToolError(outcome.message, code="UPSTREAM_ERROR")
     changes = boundary.reader.effects.of(outcome, tool, source=Source.ESCAPED, exc=failure, nested=True)
     outcome = outcome.replace(**changes, tool=tool.name, action=tool.action)
     return type(failure)(boundary.reader.failed(outcome, tool, failure.failed.raised, arguments))
