@@ -32,7 +32,6 @@ TROUBLES: Final = {
     "fetch_error": "No usable answer",
     "network": "Host not reachable",
 }
-NEXT: Final = "Use the rule set default or async."
 TABLE: Final = Table()
 
 
@@ -43,7 +42,7 @@ def answered(exc: httpx2.HTTPStatusError) -> fw.ToolError:
     error = fw.classify.from_http(response.status_code, response.headers, response.content, statuses=STATUSES)
     said = body_message(response.content) or error.message
     is_rules = error.code == "NOT_FOUND" and "/rule-sets/" in str(exc.request.url)
-    return error.replace(message=said, suggestion=NEXT if is_rules else None)
+    return error.replace(message=said, suggestion="Use the rule set default or async." if is_rules else None)
 
 
 @TABLE.maps(httpx2.TransportError)
