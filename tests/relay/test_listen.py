@@ -555,7 +555,7 @@ def test_an_address_at_which_there_is_no_server_is_told_before_anybody_comes(
 def test_the_key_of_a_client_that_left_in_the_middle_is_told_as_unfinished(
     ledger: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("failwell.relay.keyed_calls._LAST_WORD", 0.1)
+    monkeypatch.setattr("failwell.relay.calls._LAST_WORD", 0.1)
     what, key = f"hang-{era}", {"io.github.failwell/idempotency-key": f"k-{era}"}
     params = {"name": "pay_invoice", "arguments": {"id": what}}
     with serving(app(SERVER, env={"LEDGER": str(ledger)}, options=RelayOptions(keys=KeysInMemory()))) as url:

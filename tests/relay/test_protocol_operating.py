@@ -17,7 +17,7 @@ from failwell import ToolError
 from failwell.cli import main
 from failwell.formats import META_KEY, keys
 from failwell.idempotency import KeysInMemory, KeysOnDisk, StoredCall, keys_on_disk
-from failwell.relay import keyed_calls, rules
+from failwell.relay import calls, rules
 
 KEY = {keys.IDEMPOTENCY_KEY: "k1"}
 
@@ -135,25 +135,17 @@ KEEPS = {"extensions": {META_KEY: {"idempotency": {}}}}
         ({"error": {"code": -32601, "message": "Method not found"}}, 1),
     ],
 )
-@pytest.mark.parametrize("asked_by", ["client", "relay"])
-def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(
-    answer: dict[str, Any], sent: int, asked_by: str
-) -> None:
+def test_a_server_of_the_newer_era_that_knows_keys_keeps_them_itself(answer: dict[str, Any], sent: int) -> None:
     table = Table(modern=True, keys=KeysInMemory())
-    if asked_by == "client":
-        table.client(table.request("d", "server/discover"))
-        table.heard()
-        table.server({"jsonrpc": "2.0", "id": "d", **answer})
+    table.client(table.request("d", "server/discover"))
+    table.heard()
+    table.server({"jsonrpc": "2.0", "id": "d", **answer})
     made: list[Any] = []
     for id in (1, 2):
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
-        for _ in range(2):
-            for each in table.heard():
-                if each["method"] == "server/discover":
-                    table.server({"jsonrpc": "2.0", "id": each["id"], **answer})
-                else:
-                    made.append(each)
-                    table.server(complete(each["id"]))
+        for each in table.heard():
+            made.append(each)
+            table.server(complete(each["id"]))
     assert [each["method"] for each in made] == ["tools/call"] * sent
     assert [each for each in table.told() if each["id"] != "d"] == [complete(1), complete(2)]
 
@@ -177,14 +169,6 @@ def complete(id: object) -> dict[str, Any]:
     """A result as a server of the newer era gives it."""
     paid = result(id, "paid")
     return {**paid, "result": {"resultType": "complete", **paid["result"]}}
-
-
-def test_a_server_that_does_not_say_whether_it_knows_keys_is_not_waited_for() -> None:
-    table = Table(modern=True, keys=KeysInMemory())
-    table.call(1, "pay_invoice", {"invoice_id": "i"}, meta=KEY)
-    assert [each["method"] for each in table.heard()] == ["server/discover"]
-    table.passes(5)
-    assert [each["method"] for each in table.heard()] == ["tools/call"]
 
 
 def test_one_that_comes_while_the_first_is_running_waits_for_it(store: Any) -> None:
@@ -344,8 +328,6 @@ def test_a_key_is_the_same_for_a_client_that_calls_itself_something_else() -> No
         client = {"io.modelcontextprotocol/clientInfo": {"name": "agent", "version": version}}
         table.call(id, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **client})
         if id == 1:
-            asked = next(each["id"] for each in table.heard() if each["method"] == "server/discover")
-            table.server({"jsonrpc": "2.0", "id": asked, "result": {"capabilities": {}}})
             table.server(result(1, "paid"))
     assert [each["method"] for each in table.heard()] == ["tools/call"]
     assert [each["result"]["content"][0]["text"] for each in table.told()] == ["paid", "paid"]
@@ -412,7 +394,7 @@ def test_a_call_with_a_key_that_is_read_and_too_deep_to_be_compared_is_not_made(
         raise RecursionError
 
     # How deep that is depends on who asks, so that another call with the key may have been made.
-    monkeypatch.setattr(keyed_calls, "hash_of", too_deep)
+    monkeypatch.setattr(calls, "hash_of", too_deep)
     table = Table(keys=KeysInMemory())
     table.call(1, "pay_invoice", {"invoice_id": "i"}, meta={**KEY, **more})
     (told,) = table.told()

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from failwell.model import ToolError
 from failwell.observe import Names, emit, event_of, is_tracing, sent_id, trace_call, trace_of
 from failwell.recovery import Report, shorten_report
 from failwell.redact import DEFAULT
 
-from .core import RelayCore
 from .request import RelayedRequest
+
+if TYPE_CHECKING:
+    from .relay_protocol import RelayProtocol
 
 
 class CallEvents:
     """The events of the calls of one server's tools."""
 
-    def __init__(self, core: RelayCore) -> None:
-        self._core = core
+    def __init__(self, relay: RelayProtocol) -> None:
+        self._relay = relay
 
     def ended(self, request: RelayedRequest, outcome: Any, *, prevented: bool = False) -> None:
         """A call has ended: tell whoever watches. `prevented` says that it was answered from what was kept."""
-        options, session = self._core.options, self._core.session
+        options, session = self._relay.options, self._relay.session
         is_traced = is_tracing()
         if not options.hooks and options.events is None and not is_traced:
             return
         outcome = DEFAULT(outcome) if isinstance(outcome, ToolError) else outcome
         about: dict[str, Any] = {
-            "at": self._core.clock.now(),
+            "at": self._relay.clock.now(),
             "request_id": request.id if isinstance(request.id, (str, int)) else None,
             "client": session.client_of(request),
             "era": session.era_of(request),
@@ -37,7 +39,7 @@ class CallEvents:
             "server": session.server,
         }
         report = Report(request.tool, {}, calls=1) if request.run is None else request.run.report
-        report.seconds = self._core.clock.monotonic() - request.began
+        report.seconds = self._relay.clock.monotonic() - request.began
         if options.names is not None:
             about |= self._identity(request, options.names)
             report = shorten_report(report)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from failwell.model import ToolError
 from failwell.redact import DEFAULT, MASK, forms_of, without_values
 
+from .actions import RelayOptions
 from .given_secrets import WORDS, in_address, in_command, in_header, in_variables, is_known, told_words
 
 _SHORTEST_SENT: Final = 4
@@ -177,3 +178,30 @@ class SentSecrets:
 
     def error(self, error: ToolError) -> ToolError:
         return self._all.error(error) if self._values else error
+
+
+class SessionSecrets:
+    """What the server was given as a secret, and what clients have sent for secret arguments: it may quote either in
+    whatever fails later."""
+
+    def __init__(self, options: RelayOptions, is_said: Callable[[str], bool]) -> None:
+        words = options.words or options.command.split(" ")
+        self.given = OwnSecrets.of(
+            options.env, headers=options.headers, command=() if options.remote else words, url=options.url
+        )
+        self._sent, self._words = SentSecrets(lasting=True, is_said=is_said), SentSecrets()
+
+    def learn(self, sent: Sequence[str]) -> None:
+        self._sent.learn(sent)
+        self._words.learn(sent)
+
+    def hidden(self, value: Any, sent: Iterable[str] = ()) -> Any:
+        """A text or a JSON value without any of these, nor what was `sent` now; the same one if none is in it."""
+        return OwnSecrets.sent(sent).masked(self._sent.masked(self.given.masked(value)))
+
+    def aside(self, text: str) -> str:
+        """What a server says beside its answers: to a log a plain word that is missing does no harm."""
+        return str(self._words.masked(self.hidden(text)))
+
+    def error(self, error: ToolError) -> ToolError:
+        return self._sent.error(self.given.error(error))

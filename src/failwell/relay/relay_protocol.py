@@ -1,24 +1,33 @@
 """What happens to a frame: a state machine without input and output, without a clock and without threads.
 
-It is told what came from which side, what became of the server, and that time has passed; it gives what is to be done.
-What it need not change it passes on as the bytes that came.
+Theory of operation. Events go in by the methods of `RelayProtocol`: a frame came from one side, the server was
+started or has ended, a request came to nothing, time has passed. Each gives the actions that follow, as plain values.
+Two tables in `states.py` say what may happen to a request and to the server, and what a request that ends there may
+have changed; `move` is the only way from one state to another. `calls.py` has what is done for calls of tools,
+`lifecycle.py` what becomes of the server. What need not be changed is passed on as the bytes that came.
 """
 
 from __future__ import annotations
 
+import heapq
 import re
+import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .actions import Action, Death, Prepare, RelayOptions
-from .core import Question, RelayCore
+from .actions import Action, Death, Note, Prepare, RelayOptions, ToClient, ToServer
 from .frames import TooLong
+from .lifecycle import Lifecycle
 from .messages import (
     Message,
     is_deep,
     is_message,
     key_of,
     large_success,
+    number_of,
     params_of,
     plain_success,
     read_frame,
@@ -26,122 +35,429 @@ from .messages import (
     with_id,
     written,
 )
-from .remembered_tools import LISTS
-from .request import RelayedRequest
-from .states import Event, ServerState, State
+from .remembered_tools import LISTS, RememberedTools, same_tools
+from .request import OwnIds, RelayedRequest
+from .session import Session, notification
+from .states import REQUEST, SERVER, Event, ServerChange, ServerState, State, Step
 
 if TYPE_CHECKING:
     from failwell.model import ToolError
     from failwell.recovery import Watch
 
+    from .calls import Calls
+    from .own_secrets import SessionSecrets
 
-_OF_TASKS: Final = "notifications/tasks"
-_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
+_MOST_HELD: Final = 10_000
+_LIST_TIMEOUT: Final = 5.0
+_LIST_AGAIN_TIMEOUT: Final = 2.0
+_ID: Final = re.compile(rb'"id"\s*:\s*(-?\d{1,18}|"[^"\\]{0,200}")')
+_WITH_SERVER: Final = (State.SENT, State.CANCELLED)
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+
+class Question(NamedTuple):
+    """What the server asks of the client."""
+
+    id: Any
+    """The server's own id for it."""
+    at: float
+    """When it was asked."""
 
 
 class RelayProtocol:
-    """One server, one client, and what passes between them. Events go in by its methods, actions come out."""
+    """One server, one client, and what is under way between them."""
 
     def __init__(self, options: RelayOptions, clock: Watch, jitter: Callable[[], float]) -> None:
-        self._core = core = RelayCore(options, clock, jitter)
-        self._is_prepared = False
-        self.options, self.session, self.listing = options, core.session, core.listing
+        self.options, self.clock, self.jitter = options, clock, jitter
+        self.session = Session()
+        self.listing = RememberedTools(
+            clock.monotonic,
+            trusted=options.trusted,
+            reads=options.reads,
+            writes=options.writes,
+            unmarked=options.unmarked,
+        )
+        self.out: list[Action] = []
+        self.open: dict[RelayedRequest, None] = {}
+        """The requests that are not answered, in their order."""
+        self.pending: dict[bytes, RelayedRequest] = {}
+        """Those of them that are with the server, by the id it knows them by."""
+        self.held: list[RelayedRequest | bytes] = []
+        """What waits for the server to be there, in order."""
+        self.own: dict[bytes, Callable[[Message], None]] = {}
+        """Our own requests that are with the server, and who takes the answer."""
+        self.asked: dict[bytes, Question] = {}
+        """What the server asks of the client, by the id the client knows it by."""
+        self.stale: set[bytes] = set()
+        """What a server that is gone asked of the client."""
+        self.state = ServerState.OFF
+        self.life: object = None
+        """Another one for each server that was started."""
+        self.has_answered = False
+        self.has_worked = False
+        """Whether this server has done anything that it was asked to."""
+        self.is_ending = self._is_prepared = self._is_listing = False
+        self.starts_at: float | None = None
+        """When a server that ends again and again is started once more."""
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._count = count()
+        self._own_ids = OwnIds()
+        self._noticed: set[str] = set()
+        self.lifecycle = Lifecycle(self)
 
-    # What becomes of the server
+    @cached_property
+    def calls(self) -> Calls:
+        # With it comes all that is known about failures, and nearly all the time that a start would take.
+        from .calls import Calls
+
+        return Calls(self)
+
+    @cached_property
+    def secrets(self) -> SessionSecrets:
+        # With the first failure: what it takes to know them is not needed before.
+        from .own_secrets import SessionSecrets
+
+        return SessionSecrets(self.options, self.listing.says)
+
+    @cached_property
+    def command(self) -> str:
+        """The server's command as it can be told."""
+        from .failures import command_line
+
+        hidden = self.secrets.given.text
+        words = self.options.words or self.options.command.split(" ")
+        return hidden(command_line([hidden(word) for word in words]))
+
+    # Events
+
+    def begin(self) -> list[Action]:
+        """Start the server."""
+        self.lifecycle.start()
+        return self._taken()
 
     def started(self) -> list[Action]:
         """The server's process runs."""
-        self._core.lifecycle.started()
-        return self._core.taken()
+        self.lifecycle.started()
+        return self._taken()
 
     def died(self, death: Death) -> list[Action]:
         """The server has ended, or could not be started."""
-        self._core.lifecycle.died(death)
-        return self._core.taken()
+        self.lifecycle.died(death)
+        return self._taken()
 
     def failed(self, key: bytes, error: ToolError) -> list[Action]:
         """A request came to nothing by itself, while others go on: `error` says what the transport saw of it."""
-        self._core.lifecycle.failed(key, error)
-        return self._core.taken()
+        self.lifecycle.failed(key, error)
+        return self._taken()
 
     def forgotten(self, key: bytes, error: ToolError, *, is_current: bool) -> list[Action]:
         """A request was refused since the session is gone: the one in use, or an earlier one."""
-        self._core.lifecycle.forgotten(key, error, is_current=is_current)
-        return self._core.taken()
+        self.lifecycle.forgotten(key, error, is_current=is_current)
+        return self._taken()
+
+    def drain(self) -> list[Action]:
+        """Let what is under way come to its end, take nothing new, then end."""
+        self.lifecycle.drain()
+        return self._taken()
+
+    def abandon(self) -> None:
+        """Nobody is there any more, neither a client nor a server."""
+        if "calls" in self.__dict__:
+            self.calls.abandon()
+
+    @property
+    def wakes_at(self) -> float | None:
+        return self._due[0][0] if self._due else None
+
+    def tick(self) -> list[Action]:
+        """Time has passed."""
+        now, due = self.clock.monotonic(), []
+        while self._due and self._due[0][0] <= now:
+            due.append(heapq.heappop(self._due)[2])
+        for each in due:
+            each()
+        return self._taken()
+
+    def client(self, frame: bytes | TooLong, trace: Mapping[str, str] | None = None) -> list[Action]:
+        """A frame came from the client; `trace` is what came with it of the trace that it belongs to."""
+        if isinstance(frame, TooLong):
+            self._too_long_for_server(frame)
+        elif type(message := read_frame(frame)) is not dict:
+            self._no_message_from_client(frame, message)
+        elif "method" not in message:
+            self._answered_by_client(frame, message)
+        elif "id" not in message:
+            if message["method"] == "notifications/initialized":
+                self.session.initialized = frame
+            elif message["method"] == "notifications/cancelled":
+                frame = self._cancel(frame, message)
+            if frame:
+                self.pass_on(frame)
+        else:
+            # A method that is no text is no request that anybody knows, and the server's to say so.
+            request = RelayedRequest.of(frame, message)
+            request.trace = trace or {}
+            if request.is_call:
+                self.calls.called(request)
+            else:
+                self._requested(request)
+        return self._taken()
+
+    def server(self, frame: bytes | TooLong) -> list[Action]:
+        """A frame came from the server."""
+        if isinstance(frame, TooLong):
+            self._too_long_for_client(frame)
+        elif (key := large_success(frame)) is not None:
+            self._answered(key, frame, None)
+        elif (message := read_frame(frame)) is None or not is_message(message):
+            self._no_message_from_server(frame, message)
+        elif "method" in message:
+            self._asked_by_server(frame, message)
+        else:
+            self._answered(key_of(message.get("id")), frame, message)
+        return self._taken()
+
+    def _taken(self) -> list[Action]:
+        out, self.out = self.out, []
+        return out
+
+    # What others ask
 
     @staticmethod
     def prepare() -> None:
         """Load what calls will need: it may be done in a thread of its own."""
         from . import calls as calls
 
-    def drain(self) -> list[Action]:
-        """Let what is under way come to its end, take nothing new, then end."""
-        self._core.lifecycle.drain()
-        return self._core.taken()
-
-    def abandon(self) -> None:
-        """Nobody is there any more, neither a client nor a server."""
-        if self._core.has_calls:
-            self._core.calls.keyed.abandon()
-
     def hide(self, line: str) -> str:
         """A line that the server wrote beside its answers, without the secrets in it."""
         from failwell.redact import masked
 
-        return str(masked(self._core.said_aside(line)))
-
-    @property
-    def wakes_at(self) -> float | None:
-        return self._core.wakes_at
+        return str(masked(self.secrets.aside(line)))
 
     def awaits(self, key: bytes) -> bool:
         """Whether the answer to a request is still to come, by the id that the server knows it by."""
-        return key in self._core.pending or key in self._core.own
+        return key in self.pending or key in self.own
 
     @property
     def is_drained(self) -> bool:
         """Whether all that was under way has come to its end."""
-        return self._core.lifecycle.is_drained
+        return self.is_ending and all(each.state is State.JOINED for each in self.open)
 
-    @property
-    def state(self) -> str:
-        """`off`, `starting`, `up` or `down`."""
-        return self._core.state
+    # States
 
-    def begin(self) -> list[Action]:
-        """Start the server."""
-        self._core.lifecycle.start()
-        return self._core.taken()
+    def move(self, request: RelayedRequest, event: Event) -> Step:
+        """Something happens to a request: put it where it belongs now."""
+        step = REQUEST[request.state][event]
+        if request.state in _WITH_SERVER and self.pending.get(request.key) is request:
+            del self.pending[request.key]
+        elif request.state is State.QUEUED:
+            self.held.remove(request)
+        request.state = step.to
+        if step.to is State.DONE:
+            self.open.pop(request, None)
+            return step
+        self.open[request] = None
+        if step.to in _WITH_SERVER:
+            self.pending[request.key] = request
+        elif step.to is State.QUEUED:
+            self.held.append(request)
+        return step
 
-    def tick(self) -> list[Action]:
-        """Time has passed."""
-        self._core.run_due()
-        return self._core.taken()
+    def move_server(self, change: ServerChange) -> None:
+        """Something happens to the server."""
+        self.state = SERVER[self.state][change]
 
-    def client(self, frame: bytes | TooLong, trace: Mapping[str, str] | None = None) -> list[Action]:
-        """A frame came from the client; `trace` is what came with it of the trace that it belongs to."""
-        if isinstance(frame, TooLong):
-            return self._too_long_for_server(frame)
-        message = read_frame(frame)
-        if type(message) is not dict:
-            return self._no_message_from_client(frame, message)
-        method = message.get("method")
-        if "method" not in message:
-            return self._answered_by_client(frame, message)
-        if not isinstance(method, str):
-            # No request that anybody knows, and the server's to say so.
-            method = ""
-        if "id" not in message:
-            self._notified_by_client(frame, message, method)
-        elif (request := _request(frame, message, trace)).is_call:
-            self._core.calls.called(request)
+    def having(self, *states: State) -> list[RelayedRequest]:
+        return [each for each in self.open if each.state in states]
+
+    # What is due, sent and said
+
+    def at(self, when: float, due: Callable[[], None]) -> None:
+        """Do something at a time. It is never taken back: what is no longer wanted does nothing."""
+        heapq.heappush(self._due, (when, next(self._count), due))
+
+    def after(self, seconds: float, due: Callable[[], None]) -> None:
+        self.at(self.clock.monotonic() + seconds, due)
+
+    def tell(self, frame: bytes) -> None:
+        self.out.append(ToClient(frame))
+
+    def answer(self, request: RelayedRequest, frame: bytes) -> None:
+        """Tell the client what became of a request."""
+        self.tell(frame)
+        self.move(request, Event.END)
+
+    def note(self, line: str, *, once: str = "") -> None:
+        """Say something, or only once what would be said of every message."""
+        if once not in self._noticed:
+            self._noticed |= {once} if once else set()
+            self.out.append(Note(line, loud=once != "stray"))
+
+    def pass_on(self, frame: bytes) -> None:
+        """Send something that nobody waits for to the server, now or when it is there."""
+        if self.state is ServerState.UP:
+            self.out.append(ToServer(frame))
+        elif len(self.held) < _MOST_HELD and b'"notifications/initialized"' not in frame:
+            self.held.append(frame)
+
+    def forward(self, request: RelayedRequest) -> None:
+        """Send a request to the server, now or when it is there."""
+        if self.state is not ServerState.UP:
+            if len(self.held) < _MOST_HELD:
+                self.move(request, Event.QUEUE)
+                if request.is_call:
+                    self.calls.limit_wait(request)
+            self.lifecycle.wake()
+            if request.is_call and request.state is State.QUEUED:
+                self.calls.refuse_in_crash_loop(request)
+            return
+        frame, key = request.frame, request.own_key
+        if request.is_again or self.awaits(key):
+            id = self.new_id(type(request.id))
+            key, frame = key_of(id), with_id(frame, request.message, id)
+        request.key = key
+        self.move(request, Event.SEND)
+        if request.run is not None:
+            request.run.sending()
+            request.ids.append(key)
+        if request.is_call:
+            self.listing.was_used = True
+            self.calls.limit(request)
+        self.out.append(ToServer(frame, request))
+
+    def ask(self, method: str, params: Any, then: Callable[[Message], None], *, raw: bool = False) -> bytes:
+        """Ask the server something on our own account."""
+        id = self.new_id(self.session.id_kind)
+        message = (
+            {"jsonrpc": "2.0", "method": method, "params": params} if raw else self.session.request(method, params)
+        )
+        self.own[key_of(id)] = then
+        self.out.append(ToServer(written({**message, "id": id})))
+        return key_of(id)
+
+    def new_id(self, like: type | None) -> int | str:
+        """An id that neither side has in use."""
+        taken = (self.pending, self.own, self.asked, self.stale)
+        return self._own_ids.new(like, lambda key: any(key in each for each in taken))
+
+    # The list of the tools
+
+    def list_tools(self, cursor: str | None = None, known: Mapping[str, Any] | None = None) -> None:
+        """Ask for the tools, unless somebody does already; a server that may be another one is asked anew."""
+        known = self.listing.known if known is None else known
+        if cursor is None:
+            is_asked = any(each.method == "tools/list" for each in self.pending.values())
+            if self._is_listing or (is_asked and not known):
+                return
+        self._is_listing = True
+        params = {"cursor": cursor} if cursor else None
+        asked = self.ask("tools/list", params, lambda message: self._page(cursor, known, message))
+        self.after(_LIST_AGAIN_TIMEOUT if known else _LIST_TIMEOUT, lambda: self._unlisted(asked))
+
+    def _page(self, cursor: str | None, known: Mapping[str, Any], message: Message) -> None:
+        self._is_listing, listing = False, self.listing
+        if not isinstance(message.get("result"), Mapping):
+            listing.is_hopeless = True
+        elif (following := listing.page(cursor, message["result"])) is not None and following != cursor:
+            self.list_tools(following, known)
+            return
+        elif known and listing.is_fresh and not same_tools(known, listing.known):
+            listing.changed()
+            listing.is_fresh = True
+            tools = self.session.capabilities.get("tools")
+            if isinstance(tools, Mapping) and tools.get("listChanged"):
+                self.tell(notification("notifications/tools/list_changed"))
+        self._listed()
+
+    def _unlisted(self, asked: bytes) -> None:
+        """The server does not say in time what it has."""
+        if asked in self.own and self._is_listing:
+            # It may still answer.
+            self._is_listing, self.listing.is_hopeless = False, True
+            self._listed()
+
+    def _listed(self) -> None:
+        """The tools are known, or will not be."""
+        waiting = self.having(State.LISTING)
+        if waiting and not (self.listing.is_fresh or self.listing.is_hopeless):
+            # The client read the first page only.
+            self.list_tools()
+            return
+        for request in waiting:
+            self.calls.listed(request)
+
+    def stop_listing(self) -> None:
+        """Whoever was asked is gone."""
+        self._is_listing = False
+
+    # Frames of the client
+
+    def _requested(self, request: RelayedRequest) -> None:
+        from . import answers
+
+        self.session.heard(request)
+        if self.state is not ServerState.UP:
+            known = self.session.welcome if request.method == "initialize" and self.session.suits(request) else None
+            frame = self.listing.answer(request) if known is None else with_id(known, None, request.id)
+            if request.method == "ping":
+                frame = answers.answer(request.id, {})
+            if frame is not None:
+                self.tell(frame)
+                return
+        self.forward(request)
+        if request.method == "initialize" and not self.has_answered:
+            self.lifecycle.asked_first(request)
+
+    def _cancel(self, frame: bytes, message: Message) -> bytes:
+        """The client gives a request up; the frame for the server, under the id by which it knows the request."""
+        wanted = key_of(params_of(message).get("requestId"))
+        request = next((each for each in self.open if each.own_key == wanted), None)
+        if request is None:
+            return frame
+        is_sent = request.state in _WITH_SERVER
+        if request.state is not State.CANCELLED:
+            self.move(request, Event.CANCEL)
+        if request.run is not None:
+            request.run.release()
+        if request.claim:
+            self.calls.give_up(request, is_sent=is_sent)
+        if not is_sent or request.key == wanted:
+            return frame if is_sent else b""
+        return written({**message, "params": {**params_of(message), "requestId": read_frame(request.key)}})
+
+    def _answered_by_client(self, frame: bytes, message: Message) -> None:
+        key = key_of(message.get("id"))
+        if key in self.asked:
+            asked = self._settle_question(key)
+            if "error" in message:
+                for request in self.pending.values():
+                    request.was_let_down = True
+            self.pass_on(frame if key_of(asked) == key else with_id(frame, message, asked))
+        elif key in self.stale:
+            self.stale.discard(key)
         else:
-            self._requested(request)
-        return self._core.taken()
+            self.pass_on(frame)
 
-    def _no_message_from_client(self, frame: bytes, message: Any) -> list[Action]:
+    def _settle_question(self, key: bytes) -> Any:
+        """What the server asked is answered, or no longer asked: its own id for it."""
+        if (question := self.asked.pop(key, None)) is None:
+            return None
+        if "calls" in self.__dict__:
+            self.calls.extend_after(question)
+        return question.id
+
+    def _no_message_from_client(self, frame: bytes, message: Any) -> None:
         """What cannot be relayed is answered here, if it has an id: it is not JSON, nested too deeply, or a batch. The
         protocol has had none since 2025-06-18."""
         from . import answers
@@ -150,203 +466,86 @@ class RelayProtocol:
             for each in message:
                 if isinstance(each, dict) and "id" in each and "method" in each:
                     words = "Batches are not supported; send one message at a time. It was not sent."
-                    self._core.tell(answers.error_answer(each["id"], words, number=INVALID_REQUEST))
+                    self.tell(answers.error_answer(each["id"], words, number=INVALID_REQUEST))
         elif (found := _ID.search(frame)) is not None and b'"method"' in frame:
             words = "The message could not be read. It was not sent."
-            self._core.tell(answers.error_answer(read_frame(found[1]), words, number=PARSE_ERROR))
+            self.tell(answers.error_answer(read_frame(found[1]), words, number=PARSE_ERROR))
         if frame.strip():
-            self._core.once("unread", "a line from the client is not a message, and was not passed on", loud=True)
-        return self._core.taken()
+            self.note("a line from the client is not a message, and was not passed on", once="unread")
 
-    def _no_message_from_server(self, frame: bytes, message: Any) -> list[Action]:
-        """A line of the server that is not a message is kept out, and named once; an answer that says neither how it
-        went nor what failed is one all the same."""
-        if type(message) is dict:
-            key = key_of(message.get("id"))
-        elif message is None and is_deep(frame):
-            if (key := plain_success(frame) or b"") in self._core.pending:
-                return self._answered(key, frame, None)
-            found = _ID.search(frame)
-            key = found[1] if found is not None else b""
-        else:
-            key = b""
-        if (request := self._core.pending.get(key)) is not None:
-            is_awaited = self._core.move(request, Event.ANSWER).to is State.SETTLING
-            if request.run is not None and is_awaited:
-                self._core.calls.unreadable(request)
-            else:
-                from .failed_answers import unread
-
-                self._request_answered(request, unread({"id": read_frame(key)}) if message is None else frame, message)
-        elif frame.strip() and not self._core.was_said("noise"):
-            from . import failures
-
-            words = failures.last_words(self._core.said_aside(frame.decode("utf-8", "replace"))[:500])
-            line = f"{self._core.command} writes to stdout what is no message: {words}"
-            self._core.once("noise", line, loud=True)
-        return self._core.taken()
-
-    def _answered_by_client(self, frame: bytes, message: Message) -> list[Action]:
-        key = key_of(message.get("id"))
-        if key in self._core.asked:
-            asked = self._settled(key)
-            if "error" in message:
-                for request in self._core.pending.values():
-                    request.was_let_down = True
-            self._core.pass_on(frame if key_of(asked) == key else with_id(frame, message, asked))
-        elif key in self._core.stale:
-            self._core.stale.discard(key)
-        else:
-            self._core.pass_on(frame)
-        return self._core.taken()
-
-    def _settled(self, key: bytes) -> Any:
-        """What the server asked is answered, or no longer asked: its own id for it."""
-        question = self._core.asked.pop(key, None)
-        if question is None:
-            return None
-        if self._core.has_calls:
-            self._core.calls.deadlines.settled(question)
-        return question.id
-
-    def _notified_by_client(self, frame: bytes, message: Message, method: str) -> None:
-        if method == "notifications/initialized":
-            self.session.initialized = frame
-        elif method == "notifications/cancelled":
-            frame = self._cancelled(frame, message)
-        if frame:
-            self._core.pass_on(frame)
-
-    def _cancelled(self, frame: bytes, message: Message) -> bytes:
-        """The client gives a request up; the frame for the server, under the id by which it knows the request."""
-        wanted = params_of(message).get("requestId")
-        for request in (*self._core.queued, *self._core.unlisted):
-            if request.id == wanted:
-                self._core.move(request, Event.CANCEL)
-                self._core.calls.let_go(request)
-                if request.claim:
-                    self._core.calls.keyed.keep_answer(request, b"", is_undone=not request.is_again)
-                return b""
-        for key, request in list(self._core.pending.items()):
-            if request.id == wanted and type(request.id) is type(wanted):
-                if request.state is State.SENT:
-                    self._core.move(request, Event.CANCEL)
-                self._core.calls.let_go(request)
-                self._core.calls.keyed.given_up(request)
-                if key == key_of(wanted):
-                    return frame
-                changed = {**message, "params": {**params_of(message), "requestId": read_frame(key)}}
-                return written(changed)
-        for request in (*self._core.repeating, *self._core.calls.keyed.waiting):
-            if request.id == wanted:
-                self._core.move(request, Event.CANCEL)
-                self._core.calls.let_go(request)
-                return b""
-        return frame
-
-    def _requested(self, request: RelayedRequest) -> None:
-        self.session.heard(request)
-        if self._core.state is not ServerState.UP:
-            if request.method == "ping":
-                from . import answers
-
-                self._core.tell(answers.answer(request.id, {}))
-                return
-            known = self.session.welcome if request.method == "initialize" and self.session.suits(request) else None
-            frame = self.listing.answer(request) if known is None else with_id(known, None, request.id)
-            if frame is not None:
-                self._core.tell(frame)
-                return
-        self._core.forward(request)
-        if request.method == "initialize" and not self._core.has_answered:
-            self._core.lifecycle.asked_first(request)
-
-    def _too_long_for_server(self, frame: TooLong) -> list[Action]:
+    def _too_long_for_server(self, frame: TooLong) -> None:
         from . import answers
 
         found = _ID.search(frame.head)
         if found is not None and b'"method"' in frame.head:
             limit = self.options.longest / 1e6
-            message = f"The message has {frame.size / 1e6:.0f} MB; {limit:.0f} MB are let through. It was not sent."
-            self._core.tell(answers.error_answer(read_frame(found[1]), message))
-        self._core.once("long", f"a message of {frame.size} bytes from the client was not passed on", loud=True)
-        return self._core.taken()
+            words = f"The message has {frame.size / 1e6:.0f} MB; {limit:.0f} MB are let through. It was not sent."
+            self.tell(answers.error_answer(read_frame(found[1]), words))
+        self.note(f"a message of {frame.size} bytes from the client was not passed on", once="long")
 
-    def server(self, frame: bytes | TooLong) -> list[Action]:
-        """A frame came from the server."""
-        if isinstance(frame, TooLong):
-            return self._too_long_for_client(frame)
-        key = large_success(frame)
-        if key is not None:
-            return self._answered(key, frame, None)
-        message = read_frame(frame)
-        if message is None or not is_message(message):
-            return self._no_message_from_server(frame, message)
-        if "method" in message:
-            self._asked_by_server(frame, message)
-            return self._core.taken()
-        return self._answered(key_of(message.get("id")), frame, message)
+    # Frames of the server
 
     def _asked_by_server(self, frame: bytes, message: Message) -> None:
         """A request or a notification of the server: the client's business, and passed on."""
         method = message.get("method")
         if "id" in message:
             key = key_of(message["id"])
-            if key in self._core.stale or key in self._core.asked:
+            if key in self.stale or key in self.asked:
                 # The client still knows this id from a server that is gone.
-                id = self._core.new_id(type(message["id"]))
+                id = self.new_id(type(message["id"]))
                 key, frame = key_of(id), with_id(frame, message, id)
-            self._core.asked[key] = Question(message["id"], self._core.clock.monotonic())
+            self.asked[key] = Question(message["id"], self.clock.monotonic())
         elif method == "notifications/tools/list_changed":
             self.listing.changed()
         elif method == "notifications/progress":
-            self._core.calls.deadlines.progress(message)
+            self.calls.progress(message)
         elif method == "notifications/cancelled":
-            self._settled(key_of(params_of(message).get("requestId")))
-        elif isinstance(method, str) and method.startswith(_OF_TASKS):
-            frame, _ = self._leaving(None, frame, message)
+            self._settle_question(key_of(params_of(message).get("requestId")))
+        elif isinstance(method, str) and method.startswith("notifications/tasks"):
+            frame, _ = self.leaving(None, frame, message)
         if frame:
-            self._core.tell(frame)
+            self.tell(frame)
 
-    def _answered(self, key: bytes, frame: bytes, message: Message | None) -> list[Action]:
-        request = self._core.pending.get(key)
+    def _answered(self, key: bytes, frame: bytes, message: Message | None) -> None:
+        request = self.pending.get(key)
         if message is None and (request is None or request.run is None):
             # Large, but no call: a list, most likely, which is to be known.
             message = read_frame(frame)
         if request is None:
-            own = self._core.own.pop(key, None)
-            if own is not None:
+            if (own := self.own.pop(key, None)) is not None:
                 own(message or {})
             elif key == b"null":
-                self._core.tell(self._leaving(None, frame, message)[0])
-            elif (meant := self._core.spelt_otherwise(key)) is not None:
+                self.tell(self.leaving(None, frame, message)[0])
+            elif (meant := self._spelt_otherwise(key)) is not None:
                 id = read_frame(meant)
-                return self._answered(meant, with_id(frame, message, id), {**(message or {}), "id": id})
+                self._answered(meant, with_id(frame, message, id), {**(message or {}), "id": id})
             else:
-                self._core.once("stray", "the server answers what nobody asked, or answers twice")
-            return self._core.taken()
-        self._core.has_answered = True
-        is_awaited = self._core.move(request, Event.ANSWER).to is State.SETTLING
-        if request.run is not None and is_awaited:
-            try:
-                self._core.calls.tool_answered(request, frame, message)
-            except Exception as problem:
-                # Whatever a server sends, its other calls go on.
-                self._core.once("unread", f"an answer could not be read: {type(problem).__name__}", loud=True)
-                self._unread(request, frame, message or {})
-        else:
+                self.note("the server answers what nobody asked, or answers twice", once="stray")
+            return
+        self.has_answered = True
+        is_awaited = self.move(request, Event.ANSWER).to is State.SETTLING
+        if request.run is None or not is_awaited:
             self._request_answered(request, frame, message)
-        return self._core.taken()
+            return
+        try:
+            self.calls.answered(request, frame, message)
+        except Exception as problem:
+            # Whatever a server sends, its other calls go on: a success passes, a failure is told without its words.
+            self.note(f"an answer could not be read: {type(problem).__name__}", once="unread")
+            result = (message or {}).get("result")
+            if isinstance(result, dict) and result.get("isError") is not True:
+                self.calls.succeed(request, frame, frame)
+            else:
+                self.calls.end_unreadable(request)
 
-    def _unread(self, request: RelayedRequest, frame: bytes, message: Message) -> None:
-        """An answer that nobody here can read: a success passes, a failure is told without its words."""
-        result = message.get("result")
-        if isinstance(result, dict) and result.get("isError") is not True:
-            self._core.calls.passed(request, frame)
-        else:
-            self._core.calls.unreadable(request)
+    def _spelt_otherwise(self, key: bytes) -> bytes | None:
+        """The only request that is with the server under the same number as this id, where it is spelt in another way:
+        1.0 or "1" for 1."""
+        number = number_of(key)
+        found = [each for each in (*self.pending, *self.own) if number is not None and number_of(each) == number]
+        return found[0] if len(found) == 1 else None
 
-    def _leaving(
+    def leaving(
         self, request: RelayedRequest | None, frame: bytes, message: Message | None
     ) -> tuple[bytes, Message | None]:
         """A message as it leaves: as it came, or where it says that something failed, without what must not leave."""
@@ -354,10 +553,10 @@ class RelayProtocol:
             return frame, message
         from .failed_answers import passed
 
-        return passed(self._core, request, frame, message)
+        return passed(self, request, frame, message)
 
     def _request_answered(self, request: RelayedRequest, frame: bytes, message: Message | None) -> None:
-        frame, message = self._leaving(request, frame, message)
+        frame, message = self.leaving(request, frame, message)
         if request.method == "initialize":
             self.session.welcomed(frame, message)
         elif request.method in LISTS and message is not None and "result" in message:
@@ -365,41 +564,54 @@ class RelayProtocol:
                 self.session.discovered(message)
             self.listing.learn(request.method, request.params, frame, message)
             if request.method == "tools/list":
-                self._core.lists.listed()
-        frame_for_client = request.for_client(frame, message)
-        if request.state is State.DONE:
-            # It was given up, and is answered all the same.
-            self._core.tell(frame_for_client)
-        else:
-            self._core.answer(request, frame_for_client)
+                self._listed()
+        self.tell(request.for_client(frame, message))
+        if request.state is not State.DONE:
+            # Otherwise it was given up, and is answered all the same.
+            self.move(request, Event.END)
         if not self._is_prepared:
             # The client has something to do now, and the server too.
             self._is_prepared = True
-            self._core.out.append(Prepare())
+            self.out.append(Prepare())
         if request.claim:
-            self._core.calls.keyed.keep_answer(request, frame, is_undone=False)
+            self.calls.keep_answer(request, frame, is_undone=False)
 
-    def _too_long_for_client(self, frame: TooLong) -> list[Action]:
+    def _no_message_from_server(self, frame: bytes, message: Any) -> None:
+        """A line of the server that is not a message is kept out, and named once; an answer that says neither how it
+        went nor what failed is one all the same."""
+        key = key_of(message.get("id")) if type(message) is dict else b""
+        if message is None and is_deep(frame):
+            if (key := plain_success(frame) or b"") in self.pending:
+                self._answered(key, frame, None)
+                return
+            key = found[1] if (found := _ID.search(frame)) is not None else b""
+        if (request := self.pending.get(key)) is not None:
+            is_awaited = self.move(request, Event.ANSWER).to is State.SETTLING
+            if request.run is not None and is_awaited:
+                self.calls.end_unreadable(request)
+            else:
+                from .failed_answers import unread
+
+                self._request_answered(request, unread({"id": read_frame(key)}) if message is None else frame, message)
+        elif frame.strip() and "noise" not in self._noticed:
+            from . import failures
+
+            words = failures.last_words(self.secrets.aside(frame.decode("utf-8", "replace"))[:500])
+            self.note(f"{self.command} writes to stdout what is no message: {words}", once="noise")
+
+    def _too_long_for_client(self, frame: TooLong) -> None:
         from . import answers, failures
 
         found = _ID.search(frame.head)
-        request = self._core.pending.get(found[1]) if found is not None else None
-        limit = self.options.longest
+        request = self.pending.get(found[1]) if found is not None else None
+        size, limit = frame.size / 1e6, self.options.longest / 1e6
         if request is not None:
-            self._core.move(request, Event.LOSE)
-        if request is not None and request.run is not None:
-            self._core.calls.settle(
-                request, failures.too_large(request.tool, size=frame.size / 1e6, limit=limit / 1e6), None
-            )
-        elif request is not None:
-            message = f"The answer has {frame.size / 1e6:.0f} MB; {limit / 1e6:.0f} MB are let through."
-            self._core.tell(answers.error_answer(request.id, message))
-        self._core.once("large", f"a message of {frame.size} bytes from the server was not passed on", loud=True)
-        return self._core.taken()
-
-
-def _request(frame: bytes, message: Message, trace: Mapping[str, str] | None) -> RelayedRequest:
-    request = RelayedRequest.of(frame, message)
-    if trace:
-        request.trace = trace
-    return request
+            is_awaited = self.move(request, Event.LOSE).to is State.SETTLING
+            if request.run is None:
+                words = f"The answer has {size:.0f} MB; {limit:.0f} MB are let through."
+                self.tell(answers.error_answer(request.id, words))
+                if is_awaited:
+                    self.move(request, Event.END)
+            elif is_awaited:
+                self.calls.settle(request, failures.too_large(request.tool, size=size, limit=limit), None)
+        self.note(f"a message of {frame.size} bytes from the server was not passed on", once="large")

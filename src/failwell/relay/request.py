@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from .messages import Message, key_of, params_of, with_id
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 ERA_KEY: Final = "io.modelcontextprotocol/protocolVersion"
 CLIENT_KEY: Final = "io.modelcontextprotocol/clientInfo"
+# High among the numbers that fit in 32 bits, where no client counts: most begin at 0.
+_LEAST: Final = 1_500_000_000
+_MOST: Final = 2**31 - 1
 
 
 @dataclass(slots=True, eq=False)
@@ -55,6 +60,8 @@ class RelayedRequest:
     """The ids under which it was sent to the server, for each time."""
     claim: str = ""
     """The key under which its answer is kept."""
+    joined: str = ""
+    """That of the call whose answer it waits for."""
     trace: Mapping[str, str] = field(default_factory=dict)
     """What the transport says of the trace that it belongs to."""
     params: Mapping[str, Any] = field(init=False)
@@ -77,9 +84,37 @@ class RelayedRequest:
         """Whether it is a call of a tool."""
         return self.method == "tools/call" and isinstance(self.params.get("name"), str)
 
+    @property
+    def has_key(self) -> bool:
+        """Whether a call was sent with an idempotency key, or with something in its place; null is as if without."""
+        from failwell.formats import keys
+
+        return self.meta.get(keys.IDEMPOTENCY_KEY) is not None
+
     def for_client(self, frame: bytes, message: Message | None) -> bytes:
         """An answer under the id by which the client knows the request."""
         return frame if self.key == self.own_key else with_id(frame, message, self.id)
+
+
+class OwnIds:
+    """Ids that nobody else has given: from a random place on, so that those of two relays differ, too."""
+
+    def __init__(self) -> None:
+        self._nonce = os.urandom(4)
+        self._count = count(1)
+
+    def new(self, like: type | None, is_taken: Callable[[bytes], bool]) -> int | str:
+        """One of the kind that is in use: a text for texts, and otherwise a whole number, which any server takes."""
+        start = int.from_bytes(self._nonce)
+        while True:
+            number = next(self._count)
+            id = (
+                f"failwell-{self._nonce.hex()}-{number}"
+                if like is str
+                else _LEAST + (start - number) % (_MOST - _LEAST)
+            )
+            if not is_taken(key_of(id)):
+                return id
 
 
 def client_name(info: object) -> str | None:

@@ -91,6 +91,7 @@ REQUEST: Final[dict[State, dict[Event, Step]]] = {
         Event.CANCEL: Step(State.CANCELLED, "unanswered", Effect.UNKNOWN),
     },
     State.SETTLING: {
+        Event.LIST: Step(State.LISTING),
         Event.QUEUE: Step(State.QUEUED),
         Event.SEND: Step(State.SENT),
         Event.WAIT: Step(State.WAITING),

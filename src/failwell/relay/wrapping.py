@@ -90,12 +90,11 @@ def wrap(wrapping: Wrapping) -> int:
     import asyncio
     import random
 
-    from .core import SystemClock
     from .processes import bury, take_in_orphans
 
     take_in_orphans()
     from .process_server import ProcessServer
-    from .relay_protocol import RelayProtocol
+    from .relay_protocol import RelayProtocol, SystemClock
     from .stdio import run, serve_stdio
 
     protocol = RelayProtocol(options, SystemClock(), random.random)

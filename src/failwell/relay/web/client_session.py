@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note
-from failwell.relay.core import OwnIds
 from failwell.relay.messages import Message, key_of, large_success, meta_of, params_of, read_frame, with_id, written
+from failwell.relay.request import OwnIds
 from failwell.relay.runner import ANY, Origin, Runner
 from failwell.relay.session import notification
 

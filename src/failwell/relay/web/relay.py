@@ -22,12 +22,11 @@ from failwell.observe import SESSION_HEADER, Names
 from failwell.readers import read
 from failwell.relay.actions import Note, RelayOptions
 from failwell.relay.calls import PATIENT
-from failwell.relay.core import SystemClock
 from failwell.relay.failures import command_line
 from failwell.relay.messages import read_frame, written
 from failwell.relay.process_server import ProcessServer
 from failwell.relay.processes import SESSION_VARIABLE, Warden, fresh_mark, mark_below, take_in_orphans
-from failwell.relay.relay_protocol import RelayProtocol
+from failwell.relay.relay_protocol import RelayProtocol, SystemClock
 from failwell.relay.runner import Runner, ServerSide
 from failwell.relay.stdio import run, serve_stdio
 
