@@ -16,10 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from failwell.check import check
-from failwell.check.check_options import CheckOptions
-from failwell.check.conversation import Waits
-from failwell.check.report_data import CheckReport
-from failwell.check.target import CheckTarget
+from failwell.check import CheckOptions
+from failwell.check import Waits
+from failwell.check import CheckReport
+from failwell.check import CheckTarget
 from field_servers import SERVERS, NotInstalled, Server
 
 # What a busy machine takes to start is no finding.

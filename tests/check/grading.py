@@ -15,11 +15,7 @@ from raw import HERE, LEGACY, command_of
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
 
-from failwell.check import check
-from failwell.check.check_options import CheckOptions
-from failwell.check.conversation import Waits
-from failwell.check.report_data import CheckReport
-from failwell.check.target import CheckTarget
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 
 RULES: Final[dict[str, tuple[str, ...]]] = {
     name: tuple(rules) for name, rules in json.loads(Path(__file__).with_name("twins.json").read_text()).items()
@@ -38,17 +34,19 @@ class Pair:
 
     @property
     def missed(self) -> list[str]:
-        found = _rules(self.bad)
-        return [rule for rule in RULES[self.twin.name] if rule not in found]
+        """The rules that say nothing of the one that they do not say of the other."""
+        more = _said(self.bad) - _said(self.good)
+        return [rule for rule in RULES[self.twin.name] if rule not in {found for found, _, _ in more}]
 
     @property
     def mistaken(self) -> list[str]:
-        found = _rules(self.good)
-        return [rule for rule in RULES[self.twin.name] if rule in found]
+        """The rules that are broken by the mended one, where the other keeps them."""
+        more = {each[:2] for each in _said(self.good)} - {each[:2] for each in _said(self.bad)}
+        return [rule for rule in RULES[self.twin.name] if rule in {found for found, _ in more}]
 
 
-def _rules(report: CheckReport) -> set[str]:
-    return {finding.rule for finding in report.findings}
+def _said(report: CheckReport) -> set[tuple[str, str | None, str]]:
+    return {(finding.rule, finding.tool, finding.message) for finding in report.findings}
 
 
 def options(twin: Twin, era: str = "auto") -> CheckOptions:

@@ -8,11 +8,7 @@ from typing import Any
 
 import pytest
 
-from failwell.check import check
-from failwell.check.check_options import CheckOptions
-from failwell.check.conversation import Waits
-from failwell.check.report_data import CheckReport
-from failwell.check.target import CheckTarget
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 
 ROUGH = Path(__file__).with_name("rough.py")
 

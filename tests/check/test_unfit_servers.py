@@ -14,12 +14,9 @@ from typing import Any
 
 import pytest
 
-from failwell.check import check
-from failwell.check.check_options import CheckOptions
+from failwell.check import CheckOptions, CheckReport, CheckTarget, check
 from failwell.check.conversation import Endurance, Waits
 from failwell.check.listing import broken_schema, named_tools
-from failwell.check.report_data import CheckReport
-from failwell.check.target import CheckTarget
 from failwell.cli import main
 
 NASTY = Path(__file__).with_name("nasty.py")

@@ -26,10 +26,7 @@ from http_twins import NASTY, WALL, wall
 from ts_twins import TS_TWINS, ts_command
 from twins import TWINS, Twin
 
-from failwell.check import check
-from failwell.check.check_options import CheckOptions
-from failwell.check.conversation import Waits
-from failwell.check.target import CheckTarget
+from failwell.check import CheckOptions, CheckTarget, Waits, check
 
 BAR: Final = 0.95
 _FRAMEWORKS: Final = ("mcpserver", "lowlevel", "fastmcp")

@@ -1,4 +1,4 @@
-"""How a server fails, graded: `failwell check`. It speaks raw JSON-RPC, and judges every answer by a table of rules.
+"""How a server fails, graded: `failwell check`. It speaks raw JSON-RPC, and judges every answer by the rubric.
 
 report = check(["python", "server.py"])
 print(report.score, report.grade)
@@ -7,25 +7,24 @@ print(report.score, report.grade)
 from __future__ import annotations
 
 from . import reports as reports
-from .check_options import CheckOptions as CheckOptions
 from .checking import check as check
 from .checking import send as send
-from .comparison import Comparison as Comparison
-from .comparison import NoReport as NoReport
-from .comparison import load_report as load_report
-from .comparison import new_findings as new_findings
 from .conversation import Waits as Waits
-from .findings import CheckFinding as CheckFinding
-from .report_data import CheckReport as CheckReport
-from .rules import GROUPS as GROUPS
-from .rules import RULES as RULES
-from .rules import CheckRule as CheckRule
+from .options import CheckOptions as CheckOptions
+from .report import CheckFinding as CheckFinding
+from .report import CheckReport as CheckReport
+from .report import NoReport as NoReport
+from .report import load_baseline as load_baseline
+from .rubric import GROUPS as GROUPS
+from .rubric import RULES as RULES
+from .rubric import VERSION as VERSION
+from .rubric import CheckRule as CheckRule
 from .target import CheckTarget as CheckTarget
 from .target import absolute as absolute
 
 __all__: list[str] = []
 # Exported to the other packages of Failwell only; not part of the public API.
 _INTERNAL = (
-    *("check", "send", "reports", "Comparison", "NoReport", "load_report", "new_findings", "absolute"),
+    *("check", "send", "reports", "NoReport", "load_baseline", "absolute", "VERSION"),
     *("CheckTarget", "CheckOptions", "CheckReport", "CheckFinding", "CheckRule", "RULES", "GROUPS", "Waits"),
 )

@@ -12,13 +12,13 @@ from typing import Any, Final, Unpack
 from failwell.redact import escaped
 from failwell.relay import processes
 
-from .check_options import CheckChoices, CheckOptions
-from .conversation import ERAS, Conversation, DoesNotStart, Waits
+from .conversation import ERAS, MODERN, Conversation, DoesNotStart, Waits
 from .discretion import Discretion
-from .examination import Progress, examine, examine_faults, nobody
-from .examined import Examined
-from .report_data import CheckReport
-from .target import CheckTarget, absolute
+from .examination import Examination, Progress
+from .options import CheckChoices, CheckOptions
+from .report import CheckReport, Examined
+from .rubric import RULES
+from .target import CheckTarget, absolute, language_of_command
 from .upstream import upstream
 
 _LONGEST: Final = 1_500
@@ -31,7 +31,7 @@ def check(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
     headers: Mapping[str, str] | None = None,
-    progress: Progress = nobody,
+    progress: Progress = lambda what, done, of: None,
     guarded: bool = False,
     **chosen: Unpack[CheckChoices],
 ) -> CheckReport:
@@ -39,8 +39,7 @@ def check(
 
     `target` is a command as a list, or an address. `env` and `cwd` are for a command, which is started in an empty home
     with hardly any environment; `headers` are for an address. The rest are the options of `failwell check`:
-    `allow_writes`, `reads`, `examples`, `only` (tools), `rules`, `skip`, `era`, `timeout`, `start_timeout`,
-    `most_tools`, `most_seconds`, `faults`, `base_urls`.
+    `allow_writes`, `reads`, `examples`, `only` (tools), `skip`, `era`, `max_time`, `faults`, `base_urls`.
 
     With `guarded`, a second process ends the server where this one is killed, and this one becomes the parent of
     whatever the server leaves behind, and ends it: for a program that starts nothing else meanwhile.
@@ -52,30 +51,26 @@ def check(
             else CheckTarget(tuple(target), env=env or {}, cwd=cwd)
         )
     again, discretion = target.arguments(), Discretion(target.secrets)
-    options = options or CheckOptions.of(chosen)
+    options = options or CheckOptions(**chosen)
 
-    def reproduce(frame: str, era: str) -> str:
+    def reproduce(frame: str) -> str:
         if not frame or len(frame) > _LONGEST:
             return f"failwell check {again}"
-        return discretion.secrets.text(f"failwell check --era {era} --send {shlex.quote(escaped(frame))} {again}")
+        return discretion.secrets.text(f"failwell check --send {shlex.quote(escaped(frame))} {again}")
 
     known = " ".join([*absolute(target.command), *target.env.values(), target.cwd or ""])
+    wanted = [rule for rule in RULES.values() if options.wants(rule.id)]
+    found = Examined(wanted, reproduce, discretion, language=language_of_command(target.command))
     with _warden(guarded and target.url is None) as warden:
         with target.transport(warden) as transport:
-            found = examine(transport, options, reproduce, progress, known, discretion)
-        if options.faults and found.reason is None:
-            _with_faults(target, options, found, progress, known, warden)
+            Examination(transport, options, found, progress, known).run()
+        if options.faults and found.reason is None and not found.is_partial:
+            if target.url is not None:
+                found.notes.append("Faults need a server that is started here: a command after --.")
+                return CheckReport(target.name, found)
+            with upstream() as failing, target.transport(warden, failing.environment(options.base_urls)) as transport:
+                Examination(transport, options, found, progress, known).run(failing)
     return CheckReport(target.name, found)
-
-
-def _with_faults(
-    target: CheckTarget, options: CheckOptions, found: Examined, progress: Progress, known: str, warden: Any
-) -> None:
-    if target.url is not None:
-        found.notes.append("Faults need a server that is started here: a command after --.")
-        return
-    with upstream() as failing, target.transport(warden, failing.environment(options.base_urls)) as transport:
-        examine_faults(transport, failing, options, found, progress, known)
 
 
 @contextmanager
@@ -93,26 +88,24 @@ def _warden(wanted: bool) -> Iterator[Any]:
         warden.dismiss()
 
 
-def send(target: CheckTarget, frame: str, era: str | None, waits: Waits) -> str:
-    """The answer to one frame after the handshake, as it came but for secrets, or what came instead."""
+def send(target: CheckTarget, frame: str, waits: Waits) -> str:
+    """The answer to one frame after the handshake of its era, as it came but for secrets, or what came instead."""
+    try:
+        value = json.loads(frame)
+    except (ValueError, RecursionError):
+        value = None
     problem: DoesNotStart | None = None
     discretion = Discretion(target.secrets)
     with target.transport() as transport:
-        for each in (era,) if era is not None else ERAS:
-            talk = Conversation(transport, each, waits)
+        # A request of the newer era says so itself.
+        for era in (MODERN,) if "io.modelcontextprotocol/protocolVersion" in frame else ERAS:
+            talk = Conversation(transport, era, waits)
             try:
                 talk.open()
             except DoesNotStart as caught:
                 problem = problem or caught
                 continue
-            reply = transport.exchange([frame.encode()], _id_of(frame), waits.call, loose=True)
+            id = value.get("id") if isinstance(value, dict) else None
+            reply = transport.exchange([frame.encode()], id, waits.call, loose=True)
             return discretion.whole(reply.raw) or f"({reply.state} after {reply.seconds:.1f} seconds)"
     return discretion.line(f"(it does not start: {problem})")
-
-
-def _id_of(frame: str) -> Any:
-    try:
-        value = json.loads(frame)
-    except (ValueError, RecursionError):
-        return None
-    return value.get("id") if isinstance(value, dict) else None

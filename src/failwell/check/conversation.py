@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
-from .http_wire import HttpTransport
-from .raw_wire import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
+from .http import HttpTransport
+from .transport import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
 
 LEGACY: Final = "2025-11-25"
 MODERN: Final = "2026-07-28"
@@ -44,6 +46,8 @@ class Endurance:
     """How long a server is waited for: less once it has left two calls unanswered, and not for ever in all."""
 
     waits: Waits
+    until: float = inf
+    """When the whole check ends."""
     unanswered: int = 0
     spent: float = 0.0
 
@@ -52,16 +56,20 @@ class Endurance:
         return self.unanswered >= _MOST_UNANSWERED
 
     @property
+    def left(self) -> float:
+        return max(self.until - time.monotonic(), 0.05)
+
+    @property
     def call(self) -> float:
-        return min(self.waits.call, SILENCE) if self.is_short else self.waits.call
+        return min(self.waits.call, self.left, SILENCE if self.is_short else inf)
 
     @property
     def alive(self) -> float:
-        return SILENCE if self.is_short else ALIVE
+        return min(SILENCE if self.is_short else ALIVE, self.left)
 
     @property
     def is_over(self) -> bool:
-        return self.spent >= max(_MOST_WAITED, 4 * self.waits.call)
+        return self.spent >= max(_MOST_WAITED, 4 * self.waits.call) or time.monotonic() >= self.until
 
     def lost(self, seconds: float) -> None:
         """Nothing came in that time."""
@@ -99,7 +107,7 @@ class Conversation:
         if isinstance(self.transport, HttpTransport):
             self.transport.modern = self.era == MODERN
             self.transport.version = MODERN if self.era == MODERN else None
-        reply = self.ask(*_HELLO[self.era], patience=self.waits.start)
+        reply = self.ask(*_HELLO[self.era], patience=min(self.waits.start, self.patience.left))
         result = (reply.message or {}).get("result")
         if not isinstance(result, dict):
             raise DoesNotStart(_why(reply, self), reply)
@@ -157,7 +165,9 @@ class Conversation:
         cursor: Any = None
         cursors: set[str] = set()
         for _ in range(_MOST_PAGES):
-            reply = self.ask(method, {} if cursor is None else {"cursor": cursor}, patience=self.waits.start)
+            reply = self.ask(
+                method, {} if cursor is None else {"cursor": cursor}, patience=min(self.waits.start, self.patience.left)
+            )
             note(reply)
             result = (reply.message or {}).get("result")
             items = result.get(key) if isinstance(result, dict) else None

@@ -1,36 +1,60 @@
-"""What was asked and what came back, opened as far as the rules need it."""
+"""What came back for a probe, opened as far as the rules need it. No sentence is understood here: what is looked at are
+forms, names of the tool list, values of the schema, and whether texts differ."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from failwell.formats import META_KEY, keys
-from failwell.model import Kind, NeedsInput, ToolError, find, words_of
+from failwell.formats import keys
+from failwell.model import Nature, NeedsInput, ToolError, pattern
 from failwell.readers import is_plain_failure, read
 
-from . import vain_repeats, wording
-from .probes import UNKNOWN_TOOLS, WRONG_ARGUMENTS, CheckedSurface, Probe
-from .raw_wire import Reply
-from .sample_arguments import NO_SUCH, is_reference, may_refer
+from .probes import ARGUMENTS, NAMES, TOOLS, CheckedTool, Probe
+from .transport import Reply
 from .upstream import UpstreamFault
 
-_LONGEST_READ: Final = 100_000
-# The words of tools that look for any number of things, of which none is as good an answer as many.
-_MANY: Final = frozenset("search find list query lookup filter count match browse scan discover suggest all".split())
-# What a service answers that no second call mends.
-_REFUSALS: Final = frozenset({"401", "403", "404", "409", "422"})
-CATEGORIES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(WRONG_ARGUMENTS, "arguments"),
-    **dict.fromkeys(("unknown_argument", "misspelt_argument"), "names"),
-    **dict.fromkeys(UNKNOWN_TOOLS, "tools"),
-    "fault": "faults",
-}
-"""What a probe is about; all others are about what a tool does. Each counts the same, however many probes it has."""
+
+class Unsure:
+    """What was seen proves neither: it stays out of the score, and is named."""
+
+
+UNSURE: Final = Unsure()
+Judged = bool | str | Unsure | None
+"""True where a rule holds, a sentence that says how it is broken, `UNSURE`, or None where it has nothing to look at."""
+LONGEST: Final = 100_000
+_MOST_OBJECTS: Final = 40
+_MOST_SENT: Final = 200
+# How programs in any language begin the text of an error.
+_ERROR: Final = pattern(r"^[^\w\n]{0,6}(?:[A-Za-z_.]{0,60}(?:Error|ERROR|Exception))\b(?: [^\s:]{1,60})?\s*[:(\n]")
+_ANSWERED_NOTHING: Final = frozenset({"", "null", "none", "undefined", "{}", "[]", "nil", '""', "nan"})
+_CHANGING: Final = pattern(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\b(?=\w*\d)[0-9a-f]{8,}\b|\d{4,}|\d\.\d+")
+_TOOL: Final = pattern(r"^[A-Za-z_][\w./:-]{0,127}$")
+_HOLE: Final = pattern(r"^(?:<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|\u2026)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A call, or a tool, that a failure names."""
+
+    tool: str
+    arguments: Mapping[str, Any] | None
+    """None where only the tool is named."""
+    explicit: bool
+    """Whether it is written as a call, and not merely as a name."""
+    exists: bool = True
+    writes: bool = False
+    same: bool = False
+    """Whether it is the call that failed."""
+    fits: bool = True
+    has_holes: bool = False
+    """Whether a value in it is the agent's to find."""
+    works: bool | None = None
+    """Whether it got through when it was made; None where it was not."""
 
 
 @dataclass(eq=False)
@@ -40,7 +64,7 @@ class Observation:
     probe: Probe
     reply: Reply
     era: str
-    tool: CheckedSurface | None = None
+    tool: CheckedTool | None = None
     frame: str = ""
     """What was sent, as it was sent."""
     base: Observation | None = None
@@ -48,6 +72,9 @@ class Observation:
     died: bool = False
     """Whether the server was gone, or answered nothing any more, after it."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
+    peers: tuple[Observation, ...] = ()
+    """The other failures of the same tool, and that of a tool that does not exist."""
 
     @property
     def kind(self) -> str:
@@ -55,7 +82,9 @@ class Observation:
 
     @property
     def category(self) -> str:
-        return CATEGORIES.get(self.kind, "doing" if self.probe.tool else "server")
+        """What the probe is about. Each counts the same, however many probes it has."""
+        kinds = {"arguments": ARGUMENTS, "names": NAMES, "tools": TOOLS, "faults": {"fault"}, "absent": {"absent"}}
+        return next((name for name, each in kinds.items() if self.kind in each), "doing")
 
     @property
     def answered(self) -> bool:
@@ -77,7 +106,7 @@ class Observation:
 
     @cached_property
     def blocks(self) -> tuple[str, ...]:
-        """The texts of the answer, each as the model would get it."""
+        """The texts of the answer, each as the model gets it."""
         if self.error is not None:
             return (str(self.error.get("message", "")),)
         content = self.result.get("content") if self.result is not None else None
@@ -86,19 +115,58 @@ class Observation:
 
     @cached_property
     def text(self) -> str:
-        return "\n".join(self.blocks)[:_LONGEST_READ]
+        return "\n".join(self.blocks)[:LONGEST]
 
-    @property
-    def shown(self) -> str:
-        """The text as a finding may quote it: what is cut off must not be the half of a secret."""
-        given = self.facts.get("secrets")
-        return self.text if given is None else str(given.text(self.text))
+    @cached_property
+    def structured(self) -> Any:
+        """What the answer holds for programs, without `_meta`."""
+        return self.error.get("data") if self.error is not None else (self.result or {}).get("structuredContent")
+
+    @cached_property
+    def words(self) -> str:
+        """What a model is shown by any client: the first text, and the structured part."""
+        first = self.blocks[0][:LONGEST] if self.blocks else ""
+        if self.structured is None:
+            return first
+        return f"{first}\n{json.dumps(self.structured, ensure_ascii=False, default=str)}"[:LONGEST]
 
     @cached_property
     def whole(self) -> str:
         """Everything of the answer that a client gets, as text."""
         found = self.error if self.error is not None else self.result
-        return json.dumps(found, ensure_ascii=False, default=str)[:_LONGEST_READ] if found is not None else ""
+        return json.dumps(found, ensure_ascii=False, default=str)[:LONGEST] if found is not None else ""
+
+    @property
+    def shown(self) -> str:
+        """The text as a finding quotes it: what is cut off must not be the half of a secret."""
+        given = self.facts.get("secrets")
+        text = " ".join((self.text if given is None else str(given.text(self.text))).split())
+        return text if len(text) <= 120 else f"{text[:119]}…"
+
+    @cached_property
+    def said(self) -> str:
+        """The words without what was sent: no echo of arguments counts for a statement about them."""
+        text = self.words
+        sent = self.probe.arguments
+        for dump in {json.dumps(sent, ensure_ascii=ascii, separators=sep) for ascii in (True, False) for sep in _SEPS}:
+            text = text.replace(dump, " ") if sent else text
+        text = text.replace(repr(dict(sent)), " ") if sent else text
+        leaves = {str(leaf) for leaf in _leaves(sent)} | {json.dumps(leaf) for leaf in _leaves(sent)}
+        for leaf in sorted((each for each in leaves if len(each) > 2), key=len, reverse=True)[:_MOST_SENT]:
+            text = text.replace(leaf, " ")
+        return text
+
+    @cached_property
+    def essence(self) -> str:
+        """The words without what differs from call to call: the same for two answers that say the same."""
+        text = self.said.replace(self.tool.name, " ") if self.tool is not None else self.said
+        name = (self.probe.params or {}).get("name")
+        text = text.replace(name, " ") if isinstance(name, str) and name else text
+        return " ".join(_CHANGING.sub("#", text).split())[:4_000]
+
+    def mentions(self, name: str) -> int:
+        """How often a name occurs in what the answer says, as a word of its own."""
+        return len(re.findall(rf"(?<![\w]){re.escape(name)}(?![\w])", self.said)) if name else 0
 
     @property
     def is_marked(self) -> bool:
@@ -106,161 +174,59 @@ class Observation:
         return self.error is not None or (self.result is not None and self.result.get("isError") is True)
 
     @cached_property
-    def meaning(self) -> ToolError | None:
+    def meaning(self) -> ToolError | NeedsInput | None:
         """What the answer tells of a failure, also where its form says that it worked."""
-        message = self.reply.message
-        if message is None or len(self.reply.raw) > _LONGEST_READ:
+        if self.reply.message is None or len(self.reply.raw) > LONGEST:
             return None
         try:
-            found = read(message, observe=True)
+            found = read(self.reply.message, observe=True)
         except Exception:
             return None
-        return found if isinstance(found, ToolError) and found.is_error else None
+        return found if isinstance(found, NeedsInput) or (found is not None and found.is_error) else None
 
-    @cached_property
+    @property
     def asks(self) -> bool:
         """Whether the answer is a question to the user, which is no failure."""
-        if self.result is not None and self.result.get("resultType") == "input_required":
-            return True
-        try:
-            return isinstance(read(self.reply.message), NeedsInput)
-        except Exception:
-            return False
+        return isinstance(self.meaning, NeedsInput) or (self.result or {}).get("resultType") == "input_required"
 
     @property
     def fault(self) -> UpstreamFault | None:
         """How the upstream of the tool failed, where it was made to."""
-        found = self.facts.get("fault")
-        return found if isinstance(found, UpstreamFault) else None
-
-    @property
-    def names_nothing(self) -> bool:
-        """Whether the call asks for one thing, and that thing cannot be there. A search may find nothing."""
-        if self.tool is None or self.kind not in ("absent", "base"):
-            return False
-        if self.kind == "base" and NO_SUCH not in self.probe.arguments.values():
-            return False
-        if not _MANY.isdisjoint(words_of(self.tool.name)):
-            return False
-        return any(map(is_reference, self.probe.arguments)) or self._is_other_than_base
-
-    @property
-    def _is_other_than_base(self) -> bool:
-        """Whether a call that works was changed in what may name a thing, and is answered with other words."""
-        if self.kind != "absent" or self.base is None or not self.base.worked or self.base.text == self.text:
-            return False
-        return bool(self.base.text.strip()) and may_refer(self.probe.argument or "")
-
-    @cached_property
-    def is_hopeless(self) -> bool:
-        """Whether the same call can never work: it is wrong in itself, what it names is not there, or it says so."""
-        if self.fault is not None:
-            return self.fault.name in _REFUSALS
-        if self.kind in WRONG_ARGUMENTS:
-            return not self.fails_anyhow
-        if self.facts.get("tried_again"):
-            return True
-        works = self.base is not None and self.base.worked
-        told = wording.says_not_there(self.text) or (
-            works and any(wording.denies(self.text, sent) for sent in self.probe.expects)
-        )
-        # A thing that cannot exist may be asked for while its service is away: then nobody knows.
-        missing = self.meaning is not None and self.meaning.kind is Kind.NOT_FOUND
-        return (self.names_nothing and (missing or told)) or (self.kind == "absent" and works and told)
-
-    @property
-    def fails_anyhow(self) -> bool:
-        """Whether the call with nothing wrong in it is told as a failure that passes, too."""
-        both = (self.meaning, self.base.meaning if self.base is not None and self.base.failed else None)
-        return all(each is not None and each.kind is Kind.TRANSIENT for each in both)
-
-    @cached_property
-    def is_refused(self) -> bool:
-        """Whether the answer itself says that this call is not allowed, or never right: by a code, or in words."""
-        if self.meaning is None or self.wants_credentials:
-            return False
-        code = find(wording.stated_code(self.whole))
-        if code is not None:
-            return code.kind in (Kind.PERMISSION, Kind.VALIDATION, Kind.NOT_FOUND) and not code.retryable
-        return self.meaning.kind is Kind.PERMISSION and (self.meaning.confidence or 0) >= 0.6
-
-    @property
-    def shows_call(self) -> bool:
-        """Whether the answer shows arguments with which the tool may be called."""
-        return self.tool is not None and self.tool.schema.shown(wording.without_sent(self.text)) is not None
-
-    @property
-    def shows_value(self) -> bool:
-        """Whether the answer quotes a value that the argument may have, of those that the schema lets have few."""
-        if self.tool is None or self.tool.schema.fits(self.probe.arguments):
-            return False
-        name, schema = self.probe.argument or "", self.tool.schema
-        if "pattern" not in schema.properties.get(name, {}):
-            return False
-        quoted = re.findall(r"[\"'`]([^\"'`]{1,60})[\"'`]", self.text[:2_000])
-        return any(schema.fits({**self.probe.arguments, name: value}) for value in quoted)
-
-    @property
-    def asks_again(self) -> bool:
-        """Whether the answer asks, by a flag or by words, for the same call again."""
-        return vain_repeats.RETRYABLE.search(self.whole) is not None or vain_repeats.invites_same(self.text)
-
-    @property
-    def promises(self) -> bool:
-        """Whether the answer says in any way that the same call may work when it is made again."""
-        return (
-            self.asks_again
-            or vain_repeats.promises_passing(self.text)
-            or vain_repeats.WAITS.search(self.whole) is not None
-        )
-
-    @property
-    def is_unproven(self) -> bool:
-        """Whether a thing that cannot be there is told as a failure that passes, which may be true."""
-        if not self.names_nothing or not self.failed or self.is_hopeless or self.fault is not None:
-            return False
-        outside = any("://" in str(sent) or "." in str(sent) for sent in self.probe.arguments.values())
-        return self.promises and not outside and not vain_repeats.is_limited(self.text)
-
-    @property
-    def _says_no(self) -> bool:
-        """Whether the answer says in words that there is no such thing, or that an argument is wrong."""
-        told = self.base is None or (self.base.worked and self.base.text != self.text)
-        if self.kind == "absent" and told and any(wording.denies(self.text, sent) for sent in self.probe.expects):
-            return True
-        if self.kind in WRONG_ARGUMENTS and self.base is not None and told and self.probe.argument is not None:
-            return wording.refuses(self.text, self.probe.argument) and not wording.names(
-                self.base.text, (self.probe.argument,)
-            )
-        return False
+        return self.facts.get("fault")
 
     @cached_property
     def is_unmarked_failure(self) -> bool:
         """Whether the call failed, and the answer says by its form that it worked."""
-        if self.is_marked or self.result is None or self.asks:
+        if self.is_marked or self.result is None or self.asks or self.probe.method != "tools/call":
             return False
-        if self.names_nothing and (wording.says_not_there(self.text) or wording.is_called_error(self.text)):
+        if self.kind in TOOLS:
             return True
-        if self._says_no or wording.flags_failure(self.text):
+        forms = [self.structured, *(_loaded(block) for block in self.blocks[:1])]
+        if any(_states_failure(form) for form in forms):
             return True
-        if self.meaning is None:
-            return False
-        # Where the call must fail, any words that tell of a failure are one; elsewhere only what leaves no doubt.
-        due = self.kind in WRONG_ARGUMENTS or self.kind in UNKNOWN_TOOLS or self.kind in ("unknown_argument", "fault")
-        told = self.base is None or self.base.text != self.text
-        return is_plain_failure(self.meaning, self.result) or (due and told and (self.meaning.confidence or 1) >= 0.5)
+        is_error = _ERROR.match(self.text) is not None and len(self.text) < 2_000
+        base, works = self.base, self.base is not None and self.base.worked
+        if self.kind in ARGUMENTS | {"absent"} and is_error:
+            return base is None or base.text != self.text
+        if isinstance(self.meaning, ToolError) and is_plain_failure(self.meaning, self.result):
+            return len(self.text) < 2_000
+        if self.kind in ARGUMENTS and base is not None and works and self.essence != base.essence:
+            # In whichever language: a wrong argument is named that the answer to a good call does not name.
+            return any(self.mentions(name) > base.mentions(name) for name in self.probe.wrong)
+        if self.kind == "absent" and base is not None and works:
+            if self.text.strip().lower() in _ANSWERED_NOTHING and self.structured in (None, {}, {"result": None}):
+                return base.text.strip().lower() not in _ANSWERED_NOTHING
+            if self.facts.get("alike"):
+                return True
+            # What should be data is a sentence about the thing that is not there.
+            sent = str(self.probe.arguments.get(self.probe.argument or ""))
+            is_data = isinstance(_loaded(base.text), dict | list) and not isinstance(_loaded(self.text), dict | list)
+            return is_data and len(sent) > 3 and sent in self.text
+        return False
 
     @property
     def failed(self) -> bool:
         return self.is_marked or self.is_unmarked_failure
-
-    @cached_property
-    def wants_credentials(self) -> bool:
-        """Whether the call failed since nobody is signed in, whatever else is wrong with it."""
-        if not self.failed or self.fault is not None or not wording.wants_credentials(self.text):
-            return False
-        # An argument may be a token, too, and be missing.
-        return not wording.mentions(self.text, (self.probe.argument or "", *self.probe.wrong))
 
     @property
     def worked(self) -> bool:
@@ -268,15 +234,23 @@ class Observation:
 
     @property
     def is_tool_failure(self) -> bool:
-        """Whether it is a failed call of a tool, or of one that does not exist."""
-        return (
-            self.failed and self.probe.method == "tools/call" and (self.tool is not None or self.kind in UNKNOWN_TOOLS)
-        )
+        """Whether it is a failed call of a tool that exists."""
+        return self.failed and self.probe.method == "tools/call" and self.tool is not None
 
-    @cached_property
-    def canonical(self) -> bool:
-        meta = self.result.get("_meta") if self.result is not None else None
-        return isinstance(meta, Mapping) and META_KEY in meta
+    @property
+    def fails_anyhow(self) -> bool:
+        """Whether the call with nothing wrong in it fails with the same words: then nothing was said of the fault."""
+        return self.base is not None and self.base.failed and self.base.essence == self.essence
+
+    @property
+    def refuses_arguments(self) -> bool:
+        """Whether it is plain that the arguments were refused, and that nothing was done: by a form, or by a name."""
+        if not self.is_marked:
+            return False
+        meaning = self.meaning
+        stated = isinstance(meaning, ToolError) and not meaning.legacy and meaning.kind == "validation"
+        # Before anything is validated it is said who may call, and nothing is done either; that is not proven here.
+        return stated or self.code == -32602 or any(self.mentions(name) for name in self.probe.wrong)
 
     @cached_property
     def ignored(self) -> tuple[str, ...]:
@@ -284,3 +258,153 @@ class Observation:
         meta = self.result.get("_meta") if self.result is not None else None
         found = meta.get(keys.IGNORED_ARGUMENTS) if isinstance(meta, Mapping) else None
         return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+_SEPS: Final = ((", ", ": "), (",", ":"))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _leaves(each)
+    elif value is not None and not isinstance(value, bool):
+        yield value
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _states_failure(form: Any) -> bool:
+    """Whether an object says in a field that it is a failure, and holds nothing else that was asked for."""
+    if not isinstance(form, Mapping):
+        return False
+    if form.get("success") is False or form.get("ok") is False or form.get("isError") is True:
+        return True
+    status = form.get("status")
+    if isinstance(status, str) and status.lower() in ("error", "failed", "failure", "fail"):
+        return True
+    if type(status) is int and 400 <= status < 600:
+        return True
+    return (
+        bool(form.get("error")) and isinstance(form["error"], str | Mapping) and not (form.keys() & {"data", "result"})
+    )
+
+
+def objects_in(text: str) -> Iterator[tuple[int, Any]]:
+    """The JSON objects that stand in a text, each with its place."""
+    decoder, at, found = json.JSONDecoder(), text.find("{"), 0
+    while 0 <= at < LONGEST and found < _MOST_OBJECTS:
+        found += 1
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield at, value
+        at = text.find("{", end)
+
+
+def advice_in(seen: Observation, tools: Mapping[str, CheckedTool]) -> tuple[Advice, ...]:
+    """The calls and tools that a failure names, each once. Names count where no word of prose can look like them."""
+    own, sent = seen.probe.params or {}, seen.probe.arguments
+    found: dict[str, Advice] = {}
+    in_meta = False
+
+    def add(name: str, arguments: Mapping[str, Any] | None, explicit: bool) -> None:
+        tool = tools.get(name)
+        if tool is None and name == own.get("name"):
+            return
+        filled = None if arguments is None or tool is None else filled_in(tool, arguments)
+        same = name == own.get("name") and arguments is not None and dict(arguments) == dict(sent)
+        if same and not explicit:
+            return
+        has_holes = filled is not None and filled != arguments
+        fits = tool is not None and (filled is None or tool.schema.fits(filled))
+        if tool is not None and filled is not None and not fits:
+            # What is found for a hole may decide what else is needed.
+            fits = has_holes and filled.keys() <= tool.schema.properties.keys()
+            rest = {name: tool.schema.sample_or(name, None) for name in tool.schema.required if name not in filled}
+            # The beginning of a call is neither right nor wrong; of what is for programs only what fits is looked at.
+            if not fits and (in_meta or (rest and tool.schema.fits({**rest, **filled}))):
+                return
+        key = json.dumps([name, filled], default=str, sort_keys=True)
+        writes = tool is not None and tool.nature in (Nature.WRITE, Nature.IDEMPOTENT)
+        found.setdefault(key, Advice(name, filled, explicit, tool is not None, writes, same, fits, has_holes))
+
+    def look(value: Any, named: str | None, depth: int) -> None:
+        if depth > 8 or len(found) > 20:
+            return
+        if isinstance(value, str):
+            scan(value, depth + 1)
+        elif isinstance(value, list):
+            for each in value[:30]:
+                look(each, None, depth + 1)
+        elif isinstance(value, Mapping):
+            arguments = next((value[key] for key in _GIVEN if isinstance(value.get(key), Mapping)), None)
+            tool = value.get("tool", value.get("name") if arguments is not None else None)
+            is_call = isinstance(tool, str) and _TOOL.match(tool) and (arguments is not None or tool != own.get("name"))
+            # An echo of the request is no advice.
+            if is_call and (arguments != sent or "tool" in value):
+                add(str(tool), arguments, True)
+                return
+            target = named if named is not None else own.get("name")
+            schema = tools[target].schema if isinstance(target, str) and target in tools else None
+            if schema is not None and isinstance(target, str) and value.keys() <= schema.properties.keys():
+                complete = value.keys() >= set(schema.required)
+                if named is not None or (value and complete and schema.fits(filled_in(tools[target], value))):
+                    add(target, value, named is not None)
+                    return
+            for key, each in list(value.items())[:60]:
+                named_tools = each if isinstance(each, list) else [each]
+                if str(key).lower().endswith(("tool", "tools")) and all(isinstance(name, str) for name in named_tools):
+                    for name in named_tools:
+                        if _TOOL.match(name) and name != own.get("name"):
+                            add(name, None, True)
+                else:
+                    look(each, None, depth + 1)
+
+    def scan(text: str, depth: int) -> None:
+        for at, value in objects_in(text):
+            before = text[max(0, at - 60) : at]
+            named = [(before.rfind(name), len(name), name) for name in tools if name in before]
+            look(value, max(named)[2] if named else None, depth)
+        for name in tools:
+            if name != own.get("name") and _is_named(name, text):
+                add(name, None, False)
+
+    for text in seen.blocks:
+        scan(text[:20_000], 0)
+    look(seen.structured, None, 0)
+    in_meta = True
+    look((seen.result or {}).get("_meta"), None, 0)
+    return tuple(found.values())
+
+
+_GIVEN: Final = ("arguments", "args", "input", "params", "parameters")
+
+
+def _is_named(name: str, text: str) -> bool:
+    quoted = rf"[`'\"«„“]{re.escape(name)}[`'\"»“”]|(?<![\w/.-]){re.escape(name)}\("
+    if name not in text:
+        return False
+    is_word = name.isalpha() and (name.islower() or name.istitle())
+    return re.search(quoted if is_word else rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text) is not None
+
+
+def filled_in(tool: CheckedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments with the holes filled: `"<string>"` stands for a value that the agent has to find."""
+    return {
+        name: tool.schema.sample_or(name, value) if isinstance(value, str) and _HOLE.match(value) else value
+        for name, value in arguments.items()
+    }
+
+
+def failures(seen: Iterable[Observation]) -> tuple[Observation, ...]:
+    return tuple(each for each in seen if each.failed)

@@ -1,21 +1,27 @@
-"""From what the rules said to a score: the share of what holds, by rule, by group and by tool.
+"""From what the rules said to a score: a hundred, less what each root cause costs.
 
-Of one tool each kind of situation counts the same, however many probes it has, and so does each tool. What a tool
-breaks each time that it fails in one way costs more. What stands in the way of trust keeps the whole below a limit,
-whatever else holds.
+A rule costs its points for the share of tools that show it. The rules of the ladder cost theirs for the share of
+failures that end there: of one failure only the lowest missing rung counts. What is not applicable or unsure is in no
+share. The rules that harm limit the whole, as does a grade that is based on refusals alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from .rules import GROUPS, RULES, CheckRule
+from .answers import LADDER
+from .observation import Judged, Observation, Unsure
+from .rubric import RULES
 
-_GRADES: Final = ((95, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
+_GRADES: Final = ((95, "A+"), (90, "A"), (75, "B"), (60, "C"), (40, "D"), (0, "F"))
 SERVER: Final = ""
 """Stands for the server as a whole where a tool is named."""
+_HARMED: Final = 69
+"""The highest score of a server that harms, be it with one tool of many."""
+REFUSALS_ONLY: Final = 59
+"""The highest score of a server of which no call was seen to work."""
 
 
 def grade(score: int) -> str:
@@ -24,93 +30,73 @@ def grade(score: int) -> str:
 
 @dataclass
 class RuleTally:
-    """How often each rule held, by tool and by situation."""
+    """How often each rule held, was broken, and could not be told, by rule, tool and category."""
 
-    counts: dict[str, dict[str, dict[str, list[int]]]] = field(default_factory=dict)
+    held: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    broken: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    unsure: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
-    def add(self, rule: str, tool: str, category: str, holds: bool) -> None:
-        held = self.counts.setdefault(rule, {}).setdefault(tool, {}).setdefault(category, [0, 0])
-        held[0] += holds
-        held[1] += 1
+    def add(self, rule: str, seen: Observation, said: Judged) -> None:
+        key = rule, seen.probe.tool or SERVER, seen.category
+        (self.held if said is True else self.unsure if isinstance(said, Unsure) else self.broken)[key] += 1
 
-    def broken(self) -> list[str]:
-        return [rule for rule, tools in self.counts.items() if any(_share(each) < 1 for each in tools.values())]
+    def asked(self) -> dict[str, set[str]]:
+        """The tools of which each rule said whether it holds."""
+        found: dict[str, set[str]] = {}
+        for rule, tool, _ in (*self.held, *self.broken):
+            found.setdefault(rule, set()).add(tool)
+        return found
 
-    def rates(self, tool: str | None = None) -> dict[str, float]:
-        """The share of what holds of each rule that was asked, of the server or of one tool."""
-        rates = {}
-        for rule, tools in self.counts.items():
-            chosen = [_share(each) for name, each in tools.items() if tool is None or name == tool]
-            if chosen:
-                rates[rule] = sum(chosen) / len(chosen)
-        return rates
+    def inconclusive(self) -> list[str]:
+        """The rules of which nothing but doubt was seen."""
+        return sorted({rule for rule, _, _ in self.unsure} - self.asked().keys())
 
-    def each_time(self) -> dict[str, float]:
-        """Of each rule the share of tools that break it whenever they fail in some one way."""
-        shares = {}
-        for rule, tools in self.counts.items():
-            never = [_never(each) for name, each in tools.items() if name != SERVER]
-            shares[rule] = sum(never) / len(never) if never else 0.0
-        return shares
+    def share(self, rule: str, tool: str | None = None) -> float:
+        """The share of what breaks a rule."""
+        names = {name for name in self.asked().get(rule, ()) if tool is None or name == tool}
+        if rule in LADDER:
+            shares = [self._ending(rule, name) for name in self._on_ladder() if tool is None or name == tool]
+            return sum(shares) / len(shares) if shares else 0.0
+        bad = {name for each, name, _ in self.broken if each == rule and name in names}
+        if SERVER in bad:
+            return 1.0
+        names.discard(SERVER)
+        return len(bad) / len(names) if names else 0.0
 
-    def cost(self, tool: str | None = None) -> float:
-        """What is broken each time costs: of a tool what costs most, since one failure may break several rules."""
-        worst: dict[str, float] = {}
-        for rule, tools in self.counts.items():
-            for name, categories in tools.items():
-                if name != SERVER and tool in (None, name):
-                    worst[name] = max(worst.get(name, 0.0), RULES[rule].cost(float(_never(categories))))
-        return sum(worst.values()) / len(worst) if worst else 0.0
+    def _on_ladder(self) -> set[str]:
+        return self.asked().get(_FIRST, set()) - {SERVER}
 
+    def _ending(self, rule: str, tool: str) -> float:
+        """The share of a tool's failures that end at a rung; each category counts the same."""
+        first = _FIRST
+        of = {cat: self.held[first, tool, cat] + self.broken[first, tool, cat] for cat in _CATEGORIES}
+        shares = [self.broken[rule, tool, cat] / count for cat, count in of.items() if count]
+        return sum(shares) / len(shares)
 
-def _never(categories: Mapping[str, list[int]]) -> bool:
-    return any(held == 0 for held, _ in categories.values())
+    def lost(self, tool: str | None = None) -> dict[str, float]:
+        """What each rule costs, the dearest first; nothing that costs nothing."""
+        costs = {rule: RULES[rule].points * self.share(rule, tool) for rule in self.asked()}
+        return dict(
+            sorted(((rule, cost) for rule, cost in costs.items() if cost), key=lambda each: (-each[1], each[0]))
+        )
 
+    def limit(self, *, refusals_only: bool = False, tool: str | None = None) -> tuple[int, str | None]:
+        """The highest score that is possible, and what limits it."""
+        limits: list[tuple[int, str | None]] = [(100, None)]
+        if refusals_only:
+            limits.append((REFUSALS_ONLY, "refusals only"))
+        for rule in self.asked():
+            floor, share = RULES[rule].floor, self.share(rule, tool)
+            if floor is not None and share:
+                top = 0 if rule == "harm.starts" else int(floor + (_HARMED - floor) * (1 - share))
+                limits.append((top, rule))
+        return min(limits, key=lambda each: each[0])
 
-def _share(categories: Mapping[str, list[int]]) -> float:
-    return sum(held / asked for held, asked in categories.values()) / len(categories)
-
-
-def group_scores(rates: Mapping[str, float]) -> dict[str, float | None]:
-    """Of each group the weighted share; None where nothing of it was asked."""
-    found: dict[str, float | None] = {}
-    for group in GROUPS:
-        rules = [rule for rule in map(RULES.get, rates) if rule is not None and rule.group == group]
-        total = sum(rule.weight for rule in rules)
-        found[group] = 100 * sum(rule.weight * rates[rule.id] for rule in rules) / total if total else None
-    return found
-
-
-def total(tally: RuleTally, tool: str | None = None) -> int:
-    """The score of a server or of one tool: what the groups give together, below the limit of every broken rule."""
-    rates = tally.rates(tool)
-    scores = {group: score for group, score in group_scores(rates).items() if score is not None}
-    if not scores:
-        return 0
-    weights = sum(GROUPS[group] for group in scores)
-    whole = sum(GROUPS[group] * score for group, score in scores.items()) / weights
-    whole -= tally.cost(tool)
-    limits = [RULES[rule].limit(rate) for rule, rate in rates.items()]
-    # Rounded before it is cut, so that what adds up to a whole number is one.
-    return max(0, int(min([round(whole, 6), *limits])))
+    def total(self, *, refusals_only: bool = False, tool: str | None = None) -> int:
+        # Rounded before it is cut, so that what adds up to a whole number is one.
+        rest = round(100 - sum(self.lost(tool).values()), 6)
+        return max(0, int(min(rest, self.limit(refusals_only=refusals_only, tool=tool)[0])))
 
 
-def lost(rule: CheckRule, tally: RuleTally) -> float:
-    """How many points a rule costs."""
-    rates = tally.rates()
-    others = sum(RULES[each].weight for each in rates if RULES[each].group == rule.group)
-    weighed = GROUPS[rule.group] * rule.weight * (1 - rates[rule.id]) / others if others else 0.0
-    return weighed + rule.cost(tally.each_time().get(rule.id, 0.0))
-
-
-def limited_by(tally: RuleTally) -> str | None:
-    """The rule that holds the score down, where one does."""
-    rates = tally.rates()
-    if not rates:
-        return None
-    strictest = min(rates, key=lambda rule: RULES[rule].limit(rates[rule]))
-    limit = RULES[strictest].limit(rates[strictest])
-    return strictest if limit < 100 and total(tally) == int(round(limit, 6)) else None
-
-
-Json = dict[str, Any]
+_FIRST: Final = next(iter(LADDER))
+_CATEGORIES: Final = ("arguments", "names", "absent", "doing")

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from failwell.model import pattern
 from failwell.redact import DEFAULT
 from failwell.relay import own_secrets
 
-from .http_wire import HttpTransport
-from .raw_wire import StdioTransport, Transport
+from .http import HttpTransport
+from .transport import StdioTransport, Transport
 
 # What programs need to start at all. Nothing of it is anybody's secret.
 _NEEDED: Final = (
@@ -104,3 +105,37 @@ def _absolute(part: str, here: Path) -> str:
     # A bare word is a file only if it looks like one: `run`, `stdio` and `serve` may be folders here by chance.
     looks = os.sep in part or part in (".", "..") or Path(part).suffix != ""
     return str(here / part) if looks and (here / part).exists() else part
+
+
+def language_of_command(command: Sequence[str]) -> str | None:
+    """The language that a command tells: that of its program, or of a file that it runs."""
+    for part in command[:4]:
+        name = Path(part).name.lower()
+        for language, programs, suffixes in _LANGUAGES:
+            if name.rstrip("0123456789.") in programs or Path(name).suffix in suffixes:
+                return language
+    return None
+
+
+def language_of_text(text: str) -> str | None:
+    """The language whose validators write so."""
+    return next((language for language, form in _VALIDATORS if form.search(text)), None)
+
+
+_LANGUAGES: Final = (
+    ("Python", ("python", "uv", "uvx", "pipx", "poetry"), (".py",)),
+    ("TypeScript", ("node", "npx", "npm", "bun", "bunx", "deno", "tsx"), (".js", ".mjs", ".cjs", ".ts")),
+    ("Go", ("go",), (".go",)),
+    ("Rust", ("cargo",), (".rs",)),
+    ("C#", ("dotnet",), (".dll", ".cs")),
+)
+_VALIDATORS: Final = (
+    ("Python", pattern(r"\[type=\w+, input_value=|errors\.pydantic\.dev")),
+    (
+        "TypeScript",
+        pattern(r"expected \w+, received \w+|\"code\":\s*\"(?:invalid_type|invalid_value|unrecognized_keys)"),
+    ),
+    ("Go", pattern(r"json: cannot unmarshal|Go struct field")),
+    ("Rust", pattern(r"missing field `|invalid type: \w+ `")),
+    ("C#", pattern(r"System\.\w+Exception")),
+)

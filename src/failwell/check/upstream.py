@@ -17,8 +17,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from failwell.model import Kind
-
 WAIT: Final = 7
 """The seconds of every Retry-After."""
 _LOGIN: Final = (
@@ -32,34 +30,29 @@ class UpstreamFault(NamedTuple):
 
     name: str
     status: int
-    kinds: frozenset[Kind]
-    """What kinds of failure the caller may be told."""
     retry_after: bool = False
     how: str = "answer"
-
-
-def _kinds(*kinds: Kind) -> frozenset[Kind]:
-    return frozenset(kinds)
 
 
 FAULTS: Final[Mapping[str, UpstreamFault]] = {
     fault.name: fault
     for fault in (
-        UpstreamFault("404", 404, _kinds(Kind.NOT_FOUND, Kind.VALIDATION)),
-        UpstreamFault("401", 401, _kinds(Kind.PERMISSION)),
-        UpstreamFault("403", 403, _kinds(Kind.PERMISSION)),
-        UpstreamFault("409", 409, _kinds(Kind.CONFLICT)),
-        UpstreamFault("422", 422, _kinds(Kind.VALIDATION)),
-        UpstreamFault("429", 429, _kinds(Kind.TRANSIENT), retry_after=True),
-        UpstreamFault("500", 500, _kinds(Kind.INTERNAL, Kind.TRANSIENT)),
-        UpstreamFault("503", 503, _kinds(Kind.TRANSIENT, Kind.INTERNAL), retry_after=True),
-        UpstreamFault("cut", 0, _kinds(Kind.TRANSIENT, Kind.INTERNAL), how="cut"),
-        UpstreamFault("login", 200, frozenset(), how="login"),
-        UpstreamFault("garbage", 200, frozenset(), how="garbage"),
-        UpstreamFault("slow", 0, _kinds(Kind.TRANSIENT, Kind.INTERNAL), how="slow"),
+        UpstreamFault("404", 404),
+        UpstreamFault("401", 401),
+        UpstreamFault("403", 403),
+        UpstreamFault("409", 409),
+        UpstreamFault("422", 422),
+        UpstreamFault("429", 429, retry_after=True),
+        UpstreamFault("500", 500),
+        UpstreamFault("503", 503, retry_after=True),
+        UpstreamFault("cut", 0, how="cut"),
+        UpstreamFault("login", 200, how="login"),
+        UpstreamFault("garbage", 200, how="garbage"),
+        UpstreamFault("slow", 0, how="slow"),
+        UpstreamFault("refused", 0, how="refused"),
     )
 }
-"""By name; the first one shows whether a tool has an upstream at all."""
+"""By name; the first one shows whether a tool has an upstream at all. With the last nobody listens any more."""
 
 
 class Upstream:
@@ -87,9 +80,13 @@ class Upstream:
 
     def __exit__(self, *_: object) -> None:
         self.over.set()
+        self.leave()
+        self._folder.cleanup()
+
+    def leave(self) -> None:
+        """Listen no more: whoever calls is refused before anything was sent."""
         self._server.shutdown()
         self._server.server_close()
-        self._folder.cleanup()
 
     def environment(self, base_urls: Sequence[str]) -> dict[str, str]:
         """What a server must be given to come here."""

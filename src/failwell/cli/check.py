@@ -6,45 +6,34 @@ import json
 import os
 import sys
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.packages import missing
 
-from .io import (
-    Commands,
-    Stop,
-    console,
-    in_line,
-    interruptible,
-    json_text,
-    print_json,
-    read_bytes,
-    seconds,
-    stop_on,
-    write_file,
-)
-from .targets import header_of, host_of, load_manifest
+from .io import Commands, Stop, console, in_line, interruptible, read_bytes, seconds, stop_on, write_file
+from .targets import header_of, host_of
 
 if TYPE_CHECKING:
     from failwell.check import CheckOptions, CheckReport, CheckTarget
 
 _EPILOG = """\
-Safe by default: a tool that does not say that it only reads gets only calls in which every required argument is
-missing or of a wrong type, and none at all if it requires nothing. The server runs in a temporary home and folder,
-with hardly any environment, and nothing is sent anywhere but to it.
+Safe by default: tools without readOnlyHint receive only calls in which every required argument is missing or of a
+wrong type, and none after an answer that is no plain refusal. The server runs in a temporary home and folder, with
+hardly any environment, and nothing is sent anywhere but to it.
 
 examples:
   failwell check -- python server.py
   failwell check https://example.com/mcp --header 'Authorization: Bearer …'
   failwell check --config .mcp.json github --env GITHUB_TOKEN
-  failwell check --json --min-score 80 -- python server.py > report.json
+  failwell check --min-score 75 --output json=report.json --output sarif=failwell.sarif -- python server.py
   failwell check --baseline report.json -- python server.py     fails only on what is new
-  failwell check --compare before.json after.json
 
 [tool.failwell.check] in pyproject.toml has the same options, and `command`; what is given here comes first.
+exit codes: 0 graded, 1 below --min-score or new findings, 2 bad usage or the server does not start, 130 interrupted
 """
+_DEFAULT_TIME: Final = 120.0
 
 
 def register(commands: Commands) -> None:
@@ -52,7 +41,7 @@ def register(commands: Commands) -> None:
         "check",
         help="grade how a server fails, with evidence and fixes",
         usage="failwell check [options] -- CMD...\n       failwell check [options] URL\n"
-        "       failwell check [options] --config FILE [NAME]\n       failwell check --compare A.json B.json",
+        "       failwell check [options] --config FILE [NAME]",
         description="Asks a server what an agent would ask wrongly, and grades what it answers.",
         epilog=_EPILOG,
     )
@@ -65,132 +54,92 @@ def register(commands: Commands) -> None:
     add("--allow-writes", action="store_true", help="call tools that may change something with valid arguments, too")
     add("--reads", action="append", default=[], metavar="NAME", help="a tool that only reads: 'get_*'")
     add("--examples", metavar="FILE", help="arguments that work, in JSON: {tool: {argument: value}}")
-    add("--faults", action="store_true", help="also stand between the server and its upstream, and fail there")
-    add("--base-url-env", action="append", default=[], metavar="NAME", help="with --faults: where it reads its address")
-    add("--manifest", metavar="FILE", help="hold the codes that are seen against those of a manifest")
+    add("--faults", nargs="?", const="", metavar="VAR", help="fail between the server and its service as well; VAR: "
+        "where the server reads the address of its service")  # fmt: skip
     add("--tool", action="append", default=[], metavar="NAME", help="only this tool")
-    add(
-        "--max-tools",
-        type=_count,
-        default=50,
-        metavar="N",
-        help="how many tools are asked, in the order of the list; 50",
-    )
-    add("--rule", action="append", default=[], metavar="RULE", help="only this rule, or group of rules")
     add("--skip", action="append", default=[], metavar="RULE", help="all but this rule, or group of rules")
-    add("--era", default="auto", choices=("auto", "2025-11-25", "2026-07-28"), help="of the protocol; auto is both")
-    add("--timeout", type=seconds, default=10.0, metavar="S", help="seconds to wait for a call; 10")
-    add("--start-timeout", type=seconds, default=30.0, metavar="S", help="seconds to wait for the start; 30")
-    add("--json", action="store_true", help="print the report as JSON")
-    for name, what in (("sarif", "SARIF"), ("junit", "JUnit's XML"), ("html", "a page"), ("badge", "a badge, in SVG")):
-        add(f"--{name}", metavar="FILE", help=f"write the report as {what}; - is standard output")
+    add("--max-time", type=seconds, metavar="S", help="seconds for the whole check; 120. A call has a twelfth")
+    add("--output", action="append", default=[], metavar="FMT=FILE", help="json, sarif, junit, html, badge, text; - is "
+        "standard output")  # fmt: skip
     add("--min-score", type=_score, metavar="N", help="exit 1 below this score")
-    add("--baseline", metavar="FILE", help="exit 1 only if there are findings that this report does not have")
-    add("--wrapped", action="store_true", help="check the same server through failwell wrap, too, and show both scores")
-    add("--compare", nargs=2, metavar=("A", "B"), help="show what changed between two reports, and end")
+    add("--baseline", metavar="FILE", help="exit 1 only if there are findings that this JSON report does not have")
+    add("--rubric", metavar="N", help="the version of the rubric; 1")
     add("--send", metavar="FRAME", help="send one frame after the handshake, print the answer, and end")
     parser.set_defaults(run=run)
 
 
 def run(options: Namespace) -> int:
-    if options.compare is not None:
-        return _compare(options)
     if (lacking := missing("failwell check", "check")) is not None:
         raise lacking
-    from failwell.check import NoReport, load_report
+    from failwell.check import VERSION, NoReport, Waits, load_baseline, send
 
     settings = _settings(options)
-    target = _target(options, settings)
+    if options.rubric is not None and str(options.rubric) != str(VERSION):
+        raise Stop(f"there is no rubric {options.rubric}; there is {VERSION}")
+    target, outputs = _target(options, settings), _outputs(options)
+    longest = options.max_time or _DEFAULT_TIME
+    waits = Waits(longest / 4, longest / 12)
     if options.send is not None:
-        return _send(target, options)
+        with interruptible():
+            print(send(target, options.send, waits))
+        return 0
     with stop_on(NoReport):
-        baseline = None if options.baseline is None else load_report(options.baseline)
-    report = _run_check(target, _options(options))
-    wrapped = _run_check(_behind_wrap(target), _options(options)) if options.wrapped else None
-    _show(report, wrapped, options)
-    return _verdict(report, baseline, options)
+        known = None if options.baseline is None else load_baseline(options.baseline)
+    report = _run_check(target, _options(options, waits, longest))
+    for place, write in outputs:
+        write_file(place, write(report, known))
+    if not any(place == "-" for place, _ in outputs):
+        from failwell.check import reports
+
+        reports.show(report, known, console())
+    return _verdict(report, known, options)
 
 
-def _show(report: CheckReport, wrapped: CheckReport | None, options: Namespace) -> None:
-    from failwell.check import reports
-
-    files: dict[str, Callable[[], str]] = {
-        "sarif": lambda: json_text(reports.sarif(report)) + "\n",
-        "junit": lambda: reports.junit(report),
-        "html": lambda: reports.html(report),
-        "badge": lambda: reports.badge(report),
-    }
-    wanted = {name: getattr(options, name) for name in files if getattr(options, name) is not None}
-    for name, place in wanted.items():
-        write_file(place, files[name]())
-    if options.json:
-        data = report.to_dict()
-        print_json(data if wrapped is None else {**data, "wrapped": wrapped.to_dict()})
-    elif "-" not in wanted.values():
-        reports.show(report, console())
-        if wrapped is not None:
-            print(f"\nThrough failwell wrap: {wrapped.score} {wrapped.grade} (direct: {report.score} {report.grade})")
-
-
-def _verdict(report: CheckReport, baseline: Mapping[str, Any] | None, options: Namespace) -> int:
-    from failwell.check import new_findings
-
+def _verdict(report: CheckReport, known: frozenset[str] | None, options: Namespace) -> int:
     code = 0
-    if baseline is not None:
-        new = new_findings(report.findings, baseline)
+    if known is not None and (new := [finding for finding in report.findings if finding.key not in known]):
         for finding in new[:20]:
-            print(in_line(f"new: {finding.rule} on {finding.tool or 'the server'}: {finding.message}"), file=sys.stderr)
-        if new:
-            print(f"failwell: {len(new)} findings that {options.baseline} does not have", file=sys.stderr)
-            code = 1
+            print(in_line(f"new: {finding.line}"), file=sys.stderr)
+        print(f"failwell: {len(new)} findings that {options.baseline} does not have", file=sys.stderr)
+        code = 1
     if options.min_score is not None and report.score < options.min_score:
         words = f"the score is {report.score}" if report.is_graded else "there was nothing to grade"
         print(f"failwell: {words}, below {options.min_score}", file=sys.stderr)
         code = 1
-    return code
-
-
-def _compare(options: Namespace) -> int:
-    from failwell.check import Comparison, NoReport, load_report
-
-    with stop_on(NoReport):
-        comparison = Comparison(*map(load_report, options.compare))
-    if options.json:
-        print_json(comparison.to_dict())
-    else:
-        print("\n".join(map(in_line, comparison.lines())))
-    return 0
+    if report.examined.reason is not None:
+        return 2
+    return 130 if report.examined.is_interrupted else code
 
 
 def _run_check(target: CheckTarget, options: CheckOptions) -> CheckReport:
     from failwell.check import check
 
+    def progress(what: str, done: int, of: int) -> None:
+        if sys.stderr.isatty():
+            counted = f" {done + 1}/{of}" if of else ""
+            print(f"\r\x1b[Kchecking{counted}: {in_line(what)[:50]}", end="", file=sys.stderr, flush=True)
+
     with interruptible():
         try:
-            return check(target, options, progress=_progress(), guarded=True)
+            return check(target, options, progress=progress, guarded=True)
         finally:
             if sys.stderr.isatty():
                 print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _progress() -> Callable[[str, int, int], None]:
-    def show(what: str, done: int, of: int) -> None:
-        counted = f" {done + 1}/{of}" if of else ""
-        print(f"\r\x1b[Kchecking{counted}: {in_line(what)[:50]}", end="", file=sys.stderr, flush=True)
+def _outputs(options: Namespace) -> list[tuple[str, Callable[[CheckReport, Collection[str] | None], str]]]:
+    from failwell.check import reports
 
-    return show if sys.stderr.isatty() else lambda what, done, of: None
-
-
-def _send(target: CheckTarget, options: Namespace) -> int:
-    from failwell.check import send
-
-    with interruptible():
-        answer = send(target, options.send, None if options.era == "auto" else options.era, _waits(options))
-    print(answer)
-    return 0
+    found: list[tuple[str, Callable[[CheckReport, Collection[str] | None], str]]] = []
+    for each in options.output:
+        name, _, place = each.partition("=")
+        if name not in reports.FORMATS or not place:
+            raise Stop(f"--output {each}: it is written as FMT=FILE, with one of {', '.join(reports.FORMATS)}")
+        found.append((place, reports.FORMATS[name]))
+    return found
 
 
-_LISTS: Final = ("reads", "tool", "rule", "skip", "env", "header", "base_url_env")
+_LISTS: Final = ("reads", "tool", "skip", "env", "header", "output")
 
 
 def _settings(options: Namespace) -> dict[str, Any]:
@@ -207,16 +156,13 @@ def _settings(options: Namespace) -> dict[str, Any]:
         known = name.replace("-", "_")
         if known == "command":
             continue
-        if not hasattr(options, known) or known in ("send", "compare", "target", "after"):
+        if not hasattr(options, known) or known in ("send", "target", "after"):
             raise Stop(f"pyproject.toml: [tool.failwell.check] knows no {name!r}; see failwell check --help")
         if known in _LISTS:
             setattr(options, known, getattr(options, known) or ([value] if isinstance(value, str) else list(value)))
-        elif getattr(options, known) in (None, False) or (known, getattr(options, known)) in _DEFAULTS:
+        elif getattr(options, known) in (None, False):
             setattr(options, known, value)
     return dict(found)
-
-
-_DEFAULTS: Final = (("era", "auto"), ("timeout", 10.0), ("start_timeout", 30.0), ("max_tools", 50))
 
 
 def _target(options: Namespace, settings: Mapping[str, Any]) -> CheckTarget:
@@ -259,22 +205,6 @@ def _target_of_config(options: Namespace, env: Mapping[str, str]) -> CheckTarget
     return CheckTarget(found.command, env={**own, **env}, cwd=options.cwd or found.cwd)
 
 
-def _behind_wrap(target: CheckTarget) -> CheckTarget:
-    from dataclasses import replace
-
-    if target.url is not None:
-        raise Stop("--wrapped is for servers on stdio: a command after --, or --config")
-    from failwell.check import absolute
-
-    return replace(target, command=[sys.executable, "-m", "failwell", "wrap", "--", *absolute(target.command)])
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is no number above zero")
-    return int(text)
-
-
 def _score(text: str) -> int:
     if not text.isdecimal() or int(text) > 100:
         raise ArgumentTypeError(f"{text!r} is no score: these go from 0 to 100")
@@ -290,13 +220,7 @@ def _variable(given: str) -> tuple[str, str]:
     return name, value if equals else os.environ[name]
 
 
-def _waits(given: Namespace) -> Any:
-    from failwell.check import Waits
-
-    return Waits(given.start_timeout, given.timeout)
-
-
-def _options(given: Namespace) -> CheckOptions:
+def _options(given: Namespace, waits: Any, longest: float) -> CheckOptions:
     from failwell.check import CheckOptions
 
     return CheckOptions(
@@ -304,14 +228,11 @@ def _options(given: Namespace) -> CheckOptions:
         reads=tuple(name for names in given.reads for name in names.split(",") if name),
         examples=_examples(given.examples),
         only=tuple(given.tool),
-        rules=tuple(map(_rule, given.rule)),
         skip=tuple(map(_rule, given.skip)),
-        era=given.era,
-        most_tools=given.max_tools,
-        waits=_waits(given),
-        declared=_declared(given.manifest),
-        faults=given.faults,
-        base_urls=tuple(given.base_url_env),
+        waits=waits,
+        max_time=longest,
+        faults=given.faults is not None,
+        base_urls=tuple(name for name in (given.faults or "").split(",") if name),
     )
 
 
@@ -336,11 +257,3 @@ def _examples(path: str | None) -> Mapping[str, Mapping[str, Any]]:
     if not isinstance(data, dict) or not all(isinstance(each, dict) for each in data.values()):
         raise Stop(f"{path}: examples are an object of objects: {{tool: {{argument: value}}}}")
     return data
-
-
-def _declared(path: str | None) -> Mapping[str, frozenset[str]]:
-    if path is None:
-        return {}
-    manifest = load_manifest(path)
-    common = frozenset(manifest.common_error_codes)
-    return {tool.name: common | frozenset(tool.possible_error_codes) for tool in manifest.tools}

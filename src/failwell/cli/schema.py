@@ -52,5 +52,5 @@ def run(options: Namespace) -> int:
 # What is described beside the formats: where its schema is, and what it is of.
 _OTHERS: Final = {
     "manifest": ("failwell.manifest", "manifest.schema.json", "003, tool manifest"),
-    "check": ("failwell.check", "report.schema.json", "the report of failwell check --json"),
+    "check": ("failwell.check", "report.schema.json", "the report of failwell check --output json=FILE"),
 }

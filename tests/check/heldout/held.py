@@ -23,11 +23,7 @@ import raw
 from grading import Tally
 from held_pairs import PAIRS, HeldPair
 
-from failwell.check import check
-from failwell.check.check_options import CheckOptions
-from failwell.check.conversation import Waits
-from failwell.check.report_data import CheckReport
-from failwell.check.target import CheckTarget
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 
 _AT_A_TIME: Final = 4
 _BAR: Final = 0.95
@@ -81,14 +77,16 @@ def main(names: Sequence[str]) -> int:
 def _tallied(pairs: Sequence[HeldPair], bad: Sequence[CheckReport], good: Sequence[CheckReport]) -> dict[str, Tally]:
     table: dict[str, Tally] = defaultdict(Tally)
     for pair, worse, better in zip(pairs, bad, good, strict=True):
-        there, still = ({finding.rule for finding in report.findings} for report in (worse, better))
-        for rule in pair.rules if not pair.beyond else ():
-            table[rule].found += rule in there
-            table[rule].missed += rule not in there
-            table[rule].mistaken += rule in still
-        wrong = [f"missed {rule}" for rule in pair.rules if rule not in there]
-        wrong += [f"mistaken {rule}" for rule in pair.rules if rule in still]
-        print(f"{pair.name:24} bad {worse.score:3} good {better.score:3}  {', '.join(wrong)}")
+        there, still = (
+            {(each.rule, each.tool, each.message) for each in report.findings} for report in (worse, better)
+        )
+        more, less = {rule for rule, _, _ in there - still}, {rule for rule, _, _ in still - there}
+        for rule in pair.rules:
+            table[rule].found += rule in more
+            table[rule].missed += rule not in more
+            table[rule].mistaken += rule in less and rule not in more
+        missed = ", ".join(f"missed {rule}" for rule in pair.rules if rule not in more)
+        print(f"{pair.name:24} bad {worse.score:3} good {better.score:3}  {missed}")
     return table
 
 

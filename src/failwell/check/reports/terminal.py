@@ -1,97 +1,73 @@
-"""For people: a view that fits a screen, and leads with what to fix first."""
+"""For people: the score, what it lost, each finding on a line, and how to mend what costs most."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+import textwrap
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Final
 
-from failwell.check.report_data import CheckReport
-from failwell.check.rules import RULES
+from failwell.check.report import CheckReport
+from failwell.check.rubric import RULES, VERSION
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_BAR: Final = 20
-_COLOURS: Final = ((90, "green"), (70, "yellow"), (0, "red"))
+_COLOURS: Final = ((75, "green"), (40, "yellow"), (0, "red"))
 _SEVERITY: Final = {"critical": "bold red", "high": "red", "medium": "yellow", "low": "cyan"}
-
-
-def show(report: CheckReport, out: Console) -> None:
-    """On a terminal one line for each, cut at its edge, so that it fits a screen; elsewhere all of it."""
-    from rich.text import Text
-
-    for line in lines(report):
-        if out.is_terminal:
-            out.print(Text.assemble(*line), overflow="ellipsis", no_wrap=True)
-        else:
-            print("".join(text for text, _ in line).rstrip())
-
-
+_SHOWN: Final = 3
 Part = tuple[str, str]
 
 
-def lines(report: CheckReport) -> Iterator[list[Part]]:
-    score, graded = report.score, report.graded
-    data = report.to_dict()
+def show(report: CheckReport, known: Collection[str] | None, out: Console) -> None:
+    """On a terminal in its width, with the first findings of each rule; elsewhere all, each on a line of its own."""
+    from rich.text import Text
+
+    for line in lines(report, known, _SHOWN if out.is_terminal else None):
+        text = "".join(part for part, _ in line).rstrip()
+        if not out.is_terminal:
+            print(text)
+        elif len(text) < out.width:
+            out.print(Text.assemble(*line))
+        else:
+            print(textwrap.fill(text, out.width, subsequent_indent="    ", break_on_hyphens=False))
+
+
+def lines(report: CheckReport, known: Collection[str] | None = None, most: int | None = None) -> Iterator[list[Part]]:
+    score, graded, examined = report.score, report.graded, report.examined
+    colour = next(each for least, each in _COLOURS if score >= least)
     shown = (f" {score} ", f" {report.grade}  ") if report.is_graded else (" not graded ", "  ")
-    yield [(shown[0], f"bold reverse {_colour(score)}"), (shown[1], f"bold {_colour(score)}"), (report.target, "bold")]
-    if data["reason"] is not None:
-        yield [("It does not start: ", "red"), (data["reason"], "")]
+    yield [(shown[0], f"bold reverse {colour}"), (shown[1], f"bold {colour}"), (report.target, "bold")]
+    if examined.reason is not None:
+        yield [("It does not start: ", "red"), (examined.reason, "")]
         return
-    yield [(_scope(graded, data), "dim")]
-    if data["limited_by"] is not None:
-        yield [(f"Held at {score} while {data['limited_by']} is broken.", "red")]
-    yield [("", "")]
-    for group, told in data["groups"].items():
-        yield _group(group, told)
-    yield [("", "")]
-    fixes = report.first_to_fix()
-    if not fixes:
-        yield [("Nothing to fix.", "green")]
-    else:
-        yield [("Fix first", "bold")]
-    for number, (rule, points, findings) in enumerate(fixes, 1):
+    told = f"{graded['fully']} of {graded['tools']} tools graded fully, {graded['refusals']} by refusals only"
+    if graded["none"]:
+        told += f", {graded['none']} not called"
+    eras = " and ".join(examined.eras)
+    yield [(f"{told}. {sum(examined.probes.values())} calls, {examined.seconds:.1f} s, {eras}.", "dim")]
+    yield [(f"Rubric {VERSION}.", "dim")]
+    if report.limited_by is not None:
+        yield [(f"Held at {score}: {report.limited_by}.", "red")]
+    lost = report.lost
+    if lost:
+        yield [("", "")]
+    for rule, cost in lost.items():
         row = RULES[rule]
-        where = sorted({finding.tool or "the server" for finding in findings})
-        named = ", ".join(where[:3]) + (f" and {len(where) - 3} more" if len(where) > 3 else "")
-        yield [(f"{number}. ", "bold"), (row.title, "bold"), (f"  {rule}, {row.severity}", _SEVERITY[row.severity])]
-        yield [(f"   {findings[0].message}", "")]
-        yield [(f"   on {named}", "dim"), (f", {points:.1f} points" if points >= 0.05 else "", "dim")]
-        yield [("   Fix: ", "green"), (f"{row.plain} With Failwell: {row.failwell}", "")]
+        yield [(f"{-cost:6.1f} ", ""), (f"{rule:<24}", _SEVERITY[row.severity]), (row.title, "")]
     yield [("", "")]
-    count = len(data["findings"])
-    yield [
-        (f"{count} finding{'s' if count != 1 else ''} in all: --json, --html FILE, --sarif FILE, --junit FILE", "dim")
-    ]
-    for note in data["notes"][:3]:
-        yield [(note, "dim")]
-
-
-def _scope(graded: Mapping[str, int], data: Mapping[str, Any]) -> str:
-    total = graded["tools"]
-    refusals = graded["graded"] - graded["fully"]
-    told = f"{graded['graded']} of {total} tools graded"
-    if refusals:
-        told += f", {refusals} of them only by calls that must be refused (--allow-writes for more)"
-    if graded["not_called"]:
-        told += f", {graded['not_called']} not called: they may write, and require nothing"
-    return f"{told}. {data['probes']} probes, {data['duration_s']:.1f} s, {' and '.join(data['eras'])}."
-
-
-def _group(group: str, told: Mapping[str, Any]) -> list[Part]:
-    score = told["score"]
-    if score is None:
-        return [(f"{group:<10}", ""), ("nothing to look at", "dim")]
-    filled = round(score * _BAR / 100)
-    found = told["findings"]
-    return [
-        (f"{group:<10}", ""),
-        ("█" * filled, _colour(score)),
-        ("░" * (_BAR - filled), "dim"),
-        (f" {score:>3}", _colour(score)),
-        (f"  {found} finding{'s' if found != 1 else ''}" if found else "", "dim"),
-    ]
-
-
-def _colour(score: int) -> str:
-    return next(colour for least, colour in _COLOURS if score >= least)
+    if not report.findings:
+        yield [("Nothing to fix.", "green")]
+    by_rule: dict[str, int] = {}
+    for finding in report.findings:
+        number = by_rule[finding.rule] = by_rule.get(finding.rule, 0) + 1
+        if most is None or number <= most:
+            state = "" if known is None or finding.key in known else "new: "
+            yield [(state, "bold"), (finding.line, "")]
+    hidden = sum(max(0, number - most) for number in by_rule.values()) if most is not None else 0
+    if hidden:
+        yield [(f"{hidden} more findings: --output json=FILE or html=FILE", "dim")]
+    yield [("", "")]
+    for rule, _, _ in report.first_to_fix():
+        yield [(f"Fix {rule}: ", "green"), (RULES[rule].fix_in(examined.language), "")]
+    for note in examined.notes:
+        yield [(examined.discretion.line(note), "dim")]

@@ -6,13 +6,12 @@ knows of each value in which way it is wrong.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from failwell.model import UNSET, pattern, words_of
+from failwell.model import UNSET, words_of
 from failwell.redact import Secrets
 from failwell.schema import Checker, Schema, branches_of, properties_of, resolve
 
@@ -41,10 +40,6 @@ _FORMATS: Final = {
     "regex": "^nothing$",
     "json-pointer": "/nothing",
 }
-_OBJECT: Final = pattern(r"\{\"[^{}\n]{1,400}\}")
-_SUCH_AS: Final = pattern(
-    r"(?i)\b(?:such as|e\.g\.|for example|for instance|example|like)[:,]?\s[`'\"(]{0,2}([A-Za-z0-9][\w-]{1,40})"
-)
 # A value of each type, and of no other.
 _WRONG: Final[tuple[tuple[str, Any], ...]] = (
     ("string", WRONG),
@@ -66,7 +61,7 @@ class Broken(NamedTuple):
     argument: str
     arguments: dict[str, Any]
     expects: tuple[str, ...] = ()
-    """Words of which at least one stands in an answer that says what was expected."""
+    """What the schema allows there: options, a limit, a pattern, the name of a format or of a nested argument."""
 
 
 class ToolSchema:
@@ -111,28 +106,17 @@ class ToolSchema:
             return CANARY
         return _sample(node, self.root)
 
-    def shown(self, said: str) -> dict[str, Any] | None:
-        """Arguments that fit, where a text has them as an object."""
-        for found in _OBJECT.finditer(said[:_LONGEST]):
-            with suppress(ValueError):
-                given = json.loads(found[0])
-                if self.properties.keys() >= given.keys() >= set(self.required) and given and self.fits(given):
-                    return dict(given)
-        return None
-
-    def told(self, said: str) -> dict[str, Any] | None:
-        """Arguments that a tool's own words give as an example: a whole object, or a value in each description."""
-        if (whole := self.shown(said)) is not None:
-            return whole
-        made = {name: self._named(name) for name in self.required}
-        return made if made and UNSET not in made.values() and self.fits(made) else None
-
-    def _named(self, name: str) -> Any:
+    def options(self, name: str) -> tuple[str, ...]:
+        """The values that an argument may have, where they are listed."""
         node = self.properties.get(name, {})
-        found = (
-            _SUCH_AS.search(str(node.get("description"))[:_LONGEST]) if "string" in _types(node, self.root) else None
-        )
-        return UNSET if found is None else found[1]
+        listed = next((each["enum"] for each in (node, *branches_of(node, self.root)) if "enum" in each), ())
+        return tuple(map(str, listed)) if isinstance(listed, list) else ()
+
+    def sample_or(self, name: str, other: Any) -> Any:
+        try:
+            return self.sample(name)
+        except (NoSample, RecursionError):
+            return other
 
     def wrong(self, name: str) -> Any:
         """A value of a type that the argument cannot have; UNSET where it may have any."""
@@ -168,10 +152,6 @@ class ToolSchema:
                 return value
         return UNSET
 
-    def expected(self, name: str) -> tuple[str, ...]:
-        node = self.properties.get(name, {})
-        return tuple(word for kind in _types(node, self.root) for word in _SAID.get(kind, (kind,)))
-
     def broken(self, base: Mapping[str, Any]) -> Iterator[Broken]:
         """Each rule of the schema broken alone, by a value of the right type."""
         for name, node in self.properties.items():
@@ -181,17 +161,6 @@ class ToolSchema:
                     yield Broken(kind, name, arguments, expects)
 
 
-_SAID: Final = {
-    "string": ("string", "text", "str"),
-    "integer": ("integer", "int", "number", "whole"),
-    "number": ("number", "float", "int", "decimal", "numeric"),
-    "boolean": ("boolean", "bool", "true"),
-    "array": ("array", "list", "sequence"),
-    "object": ("object", "dict", "map", "record", "struct"),
-    "null": ("null", "none"),
-}
-
-
 def is_reference(name: str) -> bool:
     """Whether an argument's name says that it names one thing."""
     return (
@@ -199,27 +168,22 @@ def is_reference(name: str) -> bool:
     )
 
 
-def may_refer(name: str) -> bool:
-    """Whether an argument may name one thing: its name says so, or at least not that it is a text or a quantity."""
-    return is_reference(name) or _NO_REFERENCE.isdisjoint(words_of(name))
-
-
-_NO_REFERENCE: Final = frozenset(
-    """text query message content body prompt question title description comment note expression code sql pattern input
-    data value html markdown json format mode kind type sort order language locale unit timezone time date start
-    end since until limit count page offset size amount quantity total days hours minutes seconds years months
-    weeks width height depth length max min maximum minimum top n k level percent price cost rate temperature
-    latitude longitude lat lon x y z zoom port timeout precision scale rows columns cols portions year month day
-    radius distance weight age volume speed score threshold a b c thought url search filter euros dollars""".split()
+_MEASURES: Final = frozenset(
+    """limit count page offset size amount quantity total days hours minutes seconds years months weeks width height
+    depth length max min maximum minimum top n k level percent price cost rate temperature lat lon x y z zoom port
+    timeout duration precision scale rows columns steps year month day radius distance weight age speed score a b c
+    number value times ms since until start end delay interval iterations""".split()
 )
-"""Words in the names of arguments that hold a text or a measure, and name nothing."""
+"""Words in the names of arguments that hold a measure, and name nothing: a large one may take for ever."""
 
 
 def _others(known: str) -> Iterator[str]:
     """Texts of the shape of another one, the least likely to exist first."""
     yield NO_SUCH
+    yield f"{NO_SUCH}-either"
     yield re.sub(r"\d+", lambda found: "9" * max(len(found[0]), 6), known)
     yield re.sub(r"\d", "9", known)
+    yield re.sub(r"\d", "8", known)
     yield re.sub(r"[0-9a-f]", lambda found: "0" if found[0].isdigit() else "e", known)
     stem, dot, suffix = known.rpartition(".")
     yield f"{stem}-failwell-no-such{dot}{suffix}" if dot else f"{known}-failwell-no-such"
@@ -232,9 +196,8 @@ def _others(known: str) -> Iterator[str]:
 
 def _numbers(name: str, known: Any, required: bool) -> tuple[int, ...]:
     """A number that names something, such as an id, may be of nothing; any other is only a number."""
-    named = type(known) is int and (
-        name.lower().endswith(("id", "number", "index", "ref")) or (required and may_refer(name))
-    )
+    may_name = is_reference(name) or (required and _MEASURES.isdisjoint(words_of(name)))
+    named = type(known) is int and may_name
     return (2_000_000_011, 999_999_937, 99_999_989, 999_983, 9_973, 97) if named else ()
 
 
@@ -372,29 +335,25 @@ def _breaking(node: Schema, root: Schema) -> Iterator[tuple[str, Any, tuple[str,
             yield "bounds", limit + step, (_plain(limit),)
     least, most = node.get("minLength"), node.get("maxLength")
     if isinstance(least, int) and least > 0:
-        yield "length", "x" * (min(least, _LONGEST) - 1), (str(least), "empty", "short", "blank")
+        yield "length", "x" * (min(least, _LONGEST) - 1), (str(least),)
     if isinstance(most, int) and most < _LONGEST:
-        yield "length", "x" * (most + 1), (str(most), "long")
+        yield "length", "x" * (most + 1), (str(most),)
     if isinstance(pattern := node.get("pattern"), str):
-        yield "pattern", "\u00a7 failwell \u00a7", (pattern, "pattern", "match", "format", "only", "must", "look")
+        yield "pattern", "\u00a7 failwell \u00a7", (pattern,)
     named = str(node.get("format"))
     if named in _FORMATS and named not in ("uri-reference", "regex", "hostname", "json-pointer", "duration"):
-        yield "format", "not of this format", (named, named.split("-")[0], "format", "valid", "iso", "rfc")
-    yield from _breaking_items(node, root, types)
-
-
-def _breaking_items(node: Schema, root: Schema, types: set[str]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+        yield "format", "not of this format", (named,)
     least, most, items = node.get("minItems"), node.get("maxItems"), node.get("items")
     if isinstance(least, int) and least > 0:
-        yield "items", [], (str(least), "empty", "least", "few", "short")
+        yield "items", [], (str(least),)
     if isinstance(items, Mapping) and "array" in types:
         inner = resolve(items, root)
         if isinstance(most, int) and most < 1_000:
             with suppress(NoSample):
-                yield "items", [_sample(inner, root)] * (most + 1), (str(most), "most", "many", "long")
+                yield "items", [_sample(inner, root)] * (most + 1), (str(most),)
         wrong = _wrong(inner, root)
         if wrong is not UNSET:
-            yield "nested", [wrong], tuple(word for kind in _types(inner, root) for word in _SAID.get(kind, (kind,)))
+            yield "nested", [wrong], ()
     if "object" in types and properties_of(node):
         yield from _breaking_children(node, root)
 

@@ -18,7 +18,7 @@ from http.client import (
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from .raw_wire import LONGEST_FRAME, CannotConnect, Message, Reply, loads
+from .transport import LONGEST_FRAME, CannotConnect, Message, Reply, loads
 
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"

@@ -1,10 +1,10 @@
-"""What may be done to a server that is checked, and what is looked at."""
+"""What may be done to a server that is checked, and how long."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict
+from typing import Any, TypedDict
 
 from .conversation import Waits
 
@@ -16,19 +16,12 @@ class CheckChoices(TypedDict, total=False):
     reads: Sequence[str]
     examples: Mapping[str, Mapping[str, Any]]
     only: Sequence[str]
-    rules: Sequence[str]
     skip: Sequence[str]
     era: str
-    timeout: float
-    start_timeout: float
-    most_tools: int
-    most_seconds: float
-    declared: Mapping[str, frozenset[str]]
+    waits: Waits
+    max_time: float
     faults: bool
     base_urls: Sequence[str]
-
-
-_WAITS: Final = {"start_timeout": "start", "timeout": "call"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +33,16 @@ class CheckOptions:
     examples: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     only: Sequence[str] = ()
     """Tools; all of them if none is named."""
-    rules: Sequence[str] = ()
     skip: Sequence[str] = ()
+    """Rules, or groups of rules."""
     era: str = "auto"
     waits: Waits = field(default_factory=Waits)
-    most_tools: int = 50
-    most_seconds: float = 600.0
-    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The codes of each tool, from a manifest."""
+    max_time: float = 120.0
+    """Seconds for the whole check, after which the report holds what was seen."""
     faults: bool = False
     """Whether to stand between the server and its upstream as well, and to fail there."""
     base_urls: Sequence[str] = ()
     """Variables in which the server reads the address of its upstream."""
 
-    @classmethod
-    def of(cls, chosen: CheckChoices) -> CheckOptions:
-        given: dict[str, Any] = {**chosen}
-        waits = Waits(**{field: given.pop(name) for name, field in _WAITS.items() if name in given})
-        return cls(**{"waits": waits, **given})
-
     def wants(self, rule: str) -> bool:
-        group = rule.partition(".")[0]
-        named = not self.rules or rule in self.rules or group in self.rules
-        return named and rule not in self.skip and group not in self.skip
+        return rule not in self.skip and rule.partition(".")[0] not in self.skip
