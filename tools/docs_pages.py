@@ -13,13 +13,13 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 import failwell as fw
+from docs_rules import rule_pages
 from failwell.model.catalogs import CATALOGS
 from failwell.model.codes import Code
 from failwell.relay.states import REQUEST, SERVER
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from docs_rules import rule_pages
 
 _SHOWN = ("text", "typed", "v1", "xml", "envelope", "jsonrpc", "canonical")
 _LANGUAGE = {"xml": "xml", "text": "text"}

@@ -1,76 +1,78 @@
-"""The pages of the documentation about the rules of `failwell check`: one for each, and their index."""
+"""The pages of the rubric, from its data: `python tools/docs_rules.py` writes docs/rubric.md, --check compares it."""
 
 from __future__ import annotations
 
-from failwell.check import GROUPS, RULES, CheckRule
+import sys
+from pathlib import Path
 
-_INDEX = """\
-# Rules of the check
+from failwell.check import RULES, VERSION
 
-What [failwell check](../../check.md) looks at, {rules} rules in {groups} groups. A group counts as much of a hundred as
-stands beside its name, a rule as much of its group as its weight. A server that breaks a rule with a limit scores no
-higher, whatever else holds. One that breaks a critical rule has 59 at most, a high one 88.
-"""
-_GROUP = """
-## {group}, {weight} of 100
+PAGE = Path(__file__).parents[1] / "docs" / "rubric.md"
+_HEAD = """\
+# The rubric, version {version}
 
-| rule | what holds | severity | weight | limit |
-|---|---|---|--:|---|
+For anybody who grades, or is graded: what a good failure of an MCP server is, and what each fault costs.
+[`failwell check`](check.md) applies it; apply it with other tools as you like. The page and its data,
+`src/failwell/check/rubric-{version}.toml`, are under [CC0 1.0](https://creativecommons.org/publicdomain/zero/1.0/).
+`--rubric {version}` pins the version: rules and numbers change only in a new one. The data has the measurement behind
+each rule, and the fix.
+
+- **By what happens.** No rule knows a phrase or a language. Names and values of the schema, forms, and whether texts
+  differ are observed. A call that a failure shows is made, where it only reads.
+- **What is scored was seen.** A rule holds, is broken, does not apply, or is inconclusive. The last two are named, and
+  not scored.
+- **One root cause counts once.** Of one failure only the lowest missing rung of `answer.*` counts. Any other rule costs
+  its points for the share of tools that show it.
+- **100 less what was lost.** Only `harm.*` limits the score: to the limit below if all tools show it, to 69 if one of
+  many does.
+- **Refusals only.** Where no valid call worked, the score is at most 59.
+
+The ladder: crashes and leaks, failures as successes, one text for all faults, the fault told, the argument named, the
+accepted values given, the next call given. A+ from 95, A from 90, B from 75, C from 60, D from 40, F below.
+
+| rule | points | limit | observed | reason |
+|---|--:|--:|---|---|
 """
 _PAGE = """\
 # {rule.id}
 
-**{rule.title}.** {rule.why}
+**{rule.title}.** {rule.reason}
 
 | property | value |
 |---|---|
-| group | {rule.group} |
-| severity | {rule.severity} |
-| weight | {rule.weight} |
+| observed | {rule.observes} |
+| costs | {rule.points} points, severity {rule.severity} |
 | limit | {limit} |
+| measured | {rule.measured} |
 | clause | {clause} |
-
-## What it looks at
-
-{rule.looks_at}
-
-## How to put it right
-
-{rule.plain}
-
-With Failwell:
-
-```text
-{rule.failwell}
-```
-
-Only this rule: `failwell check --rule {rule.id} -- CMD`. All but this one: `--skip {rule.id}`.
+| fix | {rule.fix} |
+{code}
+All rules but this one: `failwell check --skip {rule.id} -- CMD`. [The rubric](../../rubric.md).
 """
 
 
-def rule_pages() -> dict[str, str]:
-    """The pages by their path."""
-    made = {f"check/rules/{rule.id}.md": _page(rule) for rule in RULES.values()}
-    return {"check/rules/index.md": _index(), **made}
-
-
-def _index() -> str:
-    text = _INDEX.format(rules=len(RULES), groups=len(GROUPS))
-    for group, weight in GROUPS.items():
-        text += _GROUP.format(group=group, weight=weight)
-        text += "".join(
-            f"| [`{rule.id}`]({rule.id}.md) | {rule.title} | {rule.severity} | {rule.weight} | {_limit(rule)} |\n"
-            for rule in RULES.values()
-            if rule.group == group
-        )
+def rubric() -> str:
+    """The page that is kept in the repository."""
+    text = _HEAD.format(version=VERSION)
+    for rule in RULES.values():
+        place = f'<a id="{rule.id}"></a>`{rule.id}`'
+        limit = "" if rule.floor is None else rule.floor
+        text += f"| {place} | {rule.points} | {limit} | {rule.observes} | {rule.reason} |\n"
     return text
 
 
-def _limit(rule: CheckRule) -> str:
-    if rule.most == 100:
-        return ""
-    return f"{rule.most}, more if it is broken seldom" if rule.scales else str(rule.most)
+def rule_pages() -> dict[str, str]:
+    """A page for each rule by its path, for the site."""
+    pages = {}
+    for rule in RULES.values():
+        limit = "none" if rule.floor is None else f"{rule.floor} if all tools show it"
+        code = "".join(f"| in {name} | `{code}` |\n" for name, code in rule.code.items())
+        clause = rule.clause or "none: it is good practice"
+        pages[f"check/rules/{rule.id}.md"] = _PAGE.format(rule=rule, limit=limit, code=code, clause=clause)
+    return pages
 
 
-def _page(rule: CheckRule) -> str:
-    return _PAGE.format(rule=rule, limit=_limit(rule) or "none", clause=rule.clause or "none: it is good practice")
+if __name__ == "__main__":
+    if "--check" in sys.argv:
+        sys.exit(PAGE.read_text(encoding="utf-8") != rubric())
+    PAGE.write_text(rubric(), encoding="utf-8")

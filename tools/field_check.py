@@ -15,11 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from failwell.check import check
-from failwell.check import CheckOptions
-from failwell.check import Waits
-from failwell.check import CheckReport
-from failwell.check import CheckTarget
+from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 from field_servers import SERVERS, NotInstalled, Server
 
 # What a busy machine takes to start is no finding.

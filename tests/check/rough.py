@@ -46,8 +46,17 @@ def tools() -> list[dict[str, Any]]:
     return [{"name": "weather", "inputSchema": CITY, "annotations": READS}]
 
 
-def refusal(request: dict[str, Any]) -> dict[str, Any]:
-    text = 'city must be the name of a city, a string. Call weather with {"city": "Oslo"}.'
+def call(params: dict[str, Any]) -> dict[str, Any]:
+    name, arguments = params.get("name"), params.get("arguments")
+    given = arguments if isinstance(arguments, dict) else {}
+    city = given.get("city")
+    known = name == "weather" or str(name).startswith("tool_") or name in SCHEMAS
+    if known and given.keys() == {"city"} and isinstance(city, str) and len(city) < 100 and city.isprintable():
+        return {"content": [{"type": "text", "text": "12 degrees"}]}
+    text = f"There is no tool {str(name)[:40]!r}; there is weather."
+    if known:
+        odd = next((f"There is no argument {each[:40]!r}. " for each in given if each != "city"), "")
+        text = f'{odd}city must be the name of a city, a string. Call weather with {{"city": "Oslo"}}.'
     if MODE == "coded":
         text = json.dumps({"code": "NO_CITY", "message": text})
     return {"content": [{"type": "text", "text": text}], "isError": True}
@@ -64,7 +73,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     if method == "ping":
         return {"result": {}}
     if method == "tools/call":
-        return {"result": refusal(request)}
+        return {"result": call(request.get("params") or {})}
     return {"error": {"code": -32601, "message": "Method not found"}}
 
 
@@ -82,14 +91,21 @@ def main() -> None:
             if MODE == "fragile":
                 os._exit(1)
             continue
-        if not isinstance(request, dict) or "id" not in request or "method" not in request:
+        if not isinstance(request, dict) or "method" not in request or request.get("jsonrpc") != "2.0":
             continue
-        response = json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer(request)})
+        if not isinstance(request.get("id"), int | str):
+            continue
+        is_well_formed = isinstance(request.get("params", {}), dict)
+        bad = {"error": {"code": -32602, "message": "params is an object"}}
+        told = answer(request) if is_well_formed else bad
+        response = json.dumps({"jsonrpc": "2.0", "id": request["id"], **told})
         is_call = request["method"] == "tools/call"
         arguments = (request.get("params") or {}).get("arguments") if is_call else None
         if MODE == "dies" and is_call and arguments == {}:
             os._exit(3)
         if MODE == "silent" and is_call:
+            if place := os.environ.get("ROUGH_CALLED"):
+                open(place, "w").close()
             continue
         if MODE == "hangs" and is_call and arguments == {} and request["params"].get("name") == "weather":
             time.sleep(600)

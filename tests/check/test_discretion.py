@@ -17,30 +17,31 @@ from xml.etree import ElementTree
 import pytest
 
 QUOTING = Path(__file__).with_name("quoting.py")
-REPORTS = ("sarif", "junit", "html", "badge")
+REPORTS = ("sarif", "junit", "html", "badge", "json")
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def written(folder: Path, *given: str, **env: str) -> dict[str, str]:
     """One check in every form, by name; `shown` is what people see."""
-    check = [sys.executable, "-m", "failwell", "check", "--era", "2025-11-25"]
+    check = [sys.executable, "-m", "failwell", "check"]
     run = {"capture_output": True, "cwd": folder, "env": {**os.environ, **env}, "timeout": 120}
-    options = [part for name in REPORTS for part in (f"--{name}", name)]
-    done = subprocess.run([*check, "--json", *options, *given], **run)  # type: ignore[call-overload]
+    options = [part for name in REPORTS for part in ("--output", f"{name}={name}")]
+    done = subprocess.run([*check, *options, *given], **run)  # type: ignore[call-overload]
     shown = subprocess.run([*check, *given], **run)  # type: ignore[call-overload]
-    assert (done.returncode, done.stderr, shown.returncode, shown.stderr) == (0, b"", 0, b"")
+    assert (done.returncode, done.stderr) == (shown.returncode, shown.stderr)
+    assert (done.returncode in (0, 2), done.stderr) == (True, b"")
     found = {name: (folder / name).read_text("utf-8") for name in REPORTS}
-    return {**found, "json": done.stdout.decode(), "shown": shown.stdout.decode()}
+    return {**found, "shown": shown.stdout.decode()}
 
 
 def judged(told: dict[str, str], secret: str) -> None:
     assert [name for name, text in told.items() if secret in text] == []
     report = json.loads(told["json"])
-    assert (report["score"], report["limited_by"]) == (39, "safety.secrets")
-    finding = next(each for each in report["findings"] if each["rule"] == "safety.secrets" and each["tool"])
+    assert (report["grade"], "harm.secret" in report["lost"]) == ("F", True)
+    finding = next(each for each in report["findings"] if each["rule"] == "harm.secret" and each["tool"])
     assert "[redacted]" in finding["message"]
     assert "[redacted]" in json.dumps(finding["answer"])
-    assert "Held at 39 while safety.secrets is broken." in told["shown"]
+    assert "get_x harm.secret: " in told["shown"]
 
 
 @pytest.mark.parametrize("secret", ["Zk48842qqw", "Qx_77-kd-013", "envtokplain"])
@@ -121,6 +122,5 @@ def test_no_name_and_no_words_of_a_server_reach_a_terminal_raw(tmp_path: Path, p
     assert json.loads(told["sarif"])["runs"][0]["results"]
     if place == "name":
         (tool,) = json.loads(told["json"])["tools"]
-        assert tool["findings"] > 0
         assert tool["name"] == "get_\ufffd ::error::pwned ##vso[task.setvariable variable=a]b \ufffd"
-        assert f"on {tool['name']}" in told["shown"]
+        assert f"{tool['name']} " in told["shown"]

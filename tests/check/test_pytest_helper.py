@@ -19,6 +19,11 @@ def shop() -> MCPServer:
         """The price of an article."""
         raise LookupError(article)
 
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True))
+    def articles() -> list[str]:
+        """All articles."""
+        return ["apple"]
+
     return server
 
 
@@ -28,16 +33,16 @@ def test_a_server_with_failwell_passes() -> None:
     @server.tool(annotations=ToolAnnotations(read_only_hint=True))
     def stock(article: str) -> str:
         """How many of an article there are."""
-        raise fw.NotFound(f"There is no article {article[:20]!r}.", suggestion="Call price first.")
+        raise fw.NotFound(f"There is no article {article[:20]!r}.", suggestion="Call articles first.")
 
     failwell.server.install(server)
     report = assert_fails_well(server, min_score=95)
-    assert (report.graded["fully"], report.examined.reason) == (2, None)
+    assert (report.graded["fully"], report.examined.reason) == (1, None)
     assert report.examined.eras == ["2025-11-25", "2026-07-28"]
 
 
 def test_a_server_without_is_told_what_to_fix_first() -> None:
-    with pytest.raises(AssertionError, match=r"The server fails with \d+ of 100 \(F\); wanted are 90. Fix first:\n- "):
+    with pytest.raises(AssertionError, match=r"The server fails with \d+ of 100 \(B\); wanted are 90. Fix first:\n- "):
         assert_fails_well(shop())
 
 

@@ -59,7 +59,7 @@ def test_a_tool_that_carried_out_a_forbidden_call_is_called_no_more_in_either_er
     assert {tool: len(seen[tool]) for tool in ALLOWED} == dict.fromkeys(ALLOWED, 1)
     assert report.examined.notes == [
         'Schemas that cannot be used as they are: broken ("path" is not of type "array"), none_at_all (it has none).',
-        "delete, pay, store: a call that the schema forbids was carried out, so no more were made.",
+        "delete, pay, store: a call that the schema forbids was carried out, so no more calls were made.",
     ]
 
 
@@ -77,12 +77,12 @@ def test_a_tool_that_says_it_reads_is_asked_everything(checked: Any) -> None:
         **dict.fromkeys(ALLOWED, "refusals"),
         "peek": "all",
     }
-    assert report.graded == {"tools": 12, "graded": 4, "fully": 1, "not_called": 8}
+    assert report.graded == {"tools": 12, "fully": 1, "refusals": 3, "none": 8}
 
 
 def test_a_server_that_ignores_its_schemas_is_told_so(checked: Any) -> None:
     report, _ = checked
-    broken = {finding.tool for finding in report.findings if finding.rule == "recovery.schema-kept"}
+    broken = {finding.tool for finding in report.findings if finding.rule == "calls.schema"}
     assert broken == {"delete", "pay", "store", "peek"}
     assert report.score < 60
 

@@ -77,5 +77,5 @@ def test_settings_name_a_command_that_cannot_be(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.failwell.check]\ncommand = ["x\\u0000y"]\n')
     monkeypatch.chdir(tmp_path)
-    assert main(["check"]) == 0
+    assert main(["check"]) == 2
     assert "It does not start: embedded null byte" in capsys.readouterr().out

@@ -12,10 +12,17 @@ import pytest
 import commands
 from failwell.examples import EXAMPLES
 
+# The tools of a group both read and write, so that none is called with valid arguments unless that is allowed.
+ALLOWED = {"workspace": ["--allow-writes"]}
+
 
 def grade(*target: str) -> str:
     done = subprocess.run(
-        commands.failwell("check", "--json", *target), capture_output=True, text=True, timeout=300, check=False
+        commands.failwell("check", "--output", "json=-", *target),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found: str = json.loads(done.stdout)["grade"]
@@ -25,7 +32,7 @@ def grade(*target: str) -> str:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_on_stdio(name: str) -> None:
-    assert grade("--", *commands.failwell("example", name)) == "A+"
+    assert grade(*ALLOWED.get(name, []), "--", *commands.failwell("example", name)) == "A+"
 
 
 @pytest.mark.thorough
@@ -43,7 +50,7 @@ def test_over_http(name: str) -> None:
                 if client.connect_ex(("127.0.0.1", port)) == 0:
                     break
             time.sleep(0.1)
-        assert grade(f"http://127.0.0.1:{port}/mcp") == "A+"
+        assert grade(*ALLOWED.get(name, []), f"http://127.0.0.1:{port}/mcp") == "A+"
     finally:
         server.kill()
         server.wait()

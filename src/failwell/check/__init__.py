@@ -7,14 +7,14 @@ print(report.score, report.grade)
 from __future__ import annotations
 
 from . import reports as reports
+from .check_options import CheckOptions as CheckOptions
 from .checking import check as check
 from .checking import send as send
 from .conversation import Waits as Waits
-from .options import CheckOptions as CheckOptions
-from .report import CheckFinding as CheckFinding
-from .report import CheckReport as CheckReport
-from .report import NoReport as NoReport
-from .report import load_baseline as load_baseline
+from .report_data import CheckFinding as CheckFinding
+from .report_data import CheckReport as CheckReport
+from .report_data import NoReport as NoReport
+from .report_data import load_baseline as load_baseline
 from .rubric import GROUPS as GROUPS
 from .rubric import RULES as RULES
 from .rubric import VERSION as VERSION

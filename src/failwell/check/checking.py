@@ -12,11 +12,11 @@ from typing import Any, Final, Unpack
 from failwell.redact import escaped
 from failwell.relay import processes
 
+from .check_options import CheckChoices, CheckOptions
 from .conversation import ERAS, MODERN, Conversation, DoesNotStart, Waits
 from .discretion import Discretion
 from .examination import Examination, Progress
-from .options import CheckChoices, CheckOptions
-from .report import CheckReport, Examined
+from .report_data import CheckReport, Examined
 from .rubric import RULES
 from .target import CheckTarget, absolute, language_of_command
 from .upstream import upstream

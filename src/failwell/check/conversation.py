@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from .http import HttpTransport
+from .http_wire import HttpTransport
 from .transport import LONGEST_FRAME, CannotConnect, Reply, Transport, encoded
 
 LEGACY: Final = "2025-11-25"

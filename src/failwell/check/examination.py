@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from failwell.model import Nature
 
+from .check_options import CheckOptions
 from .conversation import ERAS, LEGACY, MODERN, Conversation, DoesNotStart, Endurance, Waits
 from .listing import broken_schema, named_tools
 from .observation import Advice, Observation, advice_in, failures
-from .options import CheckOptions
-from .probes import ARGUMENTS, FRAMES, TOOLS, CheckedTool, Probe, server_probes, tool_probes
-from .report import Examined
+from .probes import ARGUMENTS, FRAMES, TOOLS, Probe, ProbedTool, server_probes, tool_probes
+from .report_data import Examined
 from .sampler import is_reference
 from .target import language_of_text
 from .transport import Reply, StdioTransport, Transport, encoded
@@ -24,6 +24,7 @@ from .upstream import FAULTS, Upstream
 
 _MOST_SLOW: Final = 2
 _MOST_DEATHS_BY_FRAMES: Final = 3
+_MOST_DEATHS_BY_TOOL: Final = 2
 _MOST_FOLLOWED: Final = 8
 _NEWER_TOOLS: Final = 3
 """Of so many tools it is looked whether they fail the same in the newer era."""
@@ -43,7 +44,8 @@ class Examination:
         self._began = time.monotonic()
         self._patience = Endurance(options.waits, self._began + options.max_time - found.seconds)
         self._deaths = 0
-        self._roster: dict[str, CheckedTool] = {}
+        self._killed: dict[str, int] = {}
+        self._roster: dict[str, ProbedTool] = {}
         self._closed: dict[str, str] = {}
         """Tools that are called no more, with the reason."""
         self._followed: dict[str, Observation] = {}
@@ -108,7 +110,8 @@ class Examination:
         elif self._patience.is_over:
             say(f"Given up after {self._patience.unanswered} questions without an answer.")
         if left := set(found.left_out):
-            say(f"{len(left):,} of {len({tool.name for tool in found.tools} | left):,} tools were not graded.")
+            of = len({tool.name for tool in found.tools} | left)
+            say(f"{len(left):,} of {of:,} tools were not graded: choose with --tool.")
         if found.probes.keys() - {""} and not found.worked:
             say("No valid call was seen to work: the grade is based on refusals only. Try --examples, --reads, --env.")
         elif not found.probes.keys() - {""} and found.tools:
@@ -159,19 +162,21 @@ class Examination:
         if broken := [f"{tool['name']} ({why})" for tool in listed if (why := broken_schema(tool.get("inputSchema")))]:
             more = f" and {len(broken) - 12} more" if len(broken) > 12 else ""
             found.notes.append(f"Schemas that cannot be used as they are: {', '.join(broken[:12])}{more}.")
-        tools = [CheckedTool.of(tool, allow_writes=options.allow_writes, reads=options.reads) for tool in listed]
+        tools = [ProbedTool.of(tool, allow_writes=options.allow_writes, reads=options.reads) for tool in listed]
         self._roster = {tool.name: tool for tool in tools}
         if unknown := [name for name in options.only if name not in self._roster]:
             found.notes.append(f"None of the tools is named {', '.join(unknown)}.")
-        found.tools = [tool for tool in tools if not options.only or tool.name in options.only]
+        chosen = [tool for tool in tools if not options.only or tool.name in options.only]
+        found.tools, rest = chosen[: options.most_tools], chosen[options.most_tools :]
+        found.left_out = [tool.name for tool in rest]
         for tool in found.tools:
             probe = Probe("listed", "tools/list", tool=tool.name)
             self._judge(Observation(probe, Reply("answered"), talk.era, tool))
 
-    def _base(self, tool: CheckedTool) -> dict[str, Any] | None:
+    def _base(self, tool: ProbedTool) -> dict[str, Any] | None:
         return tool.schema.base(self._options.examples.get(tool.name))
 
-    def _ask_tool(self, talk: Conversation, tool: CheckedTool) -> None:
+    def _ask_tool(self, talk: Conversation, tool: ProbedTool) -> None:
         """Call a tool in all ways that it may be called, follow what its failures propose, and judge all of it."""
         seen: list[Observation] = []
         base: Observation | None = None
@@ -203,9 +208,12 @@ class Examination:
                     each.facts = {**each.facts, "added": self._missing(talk, tool, each)}
             self._judge(each)
 
-    @staticmethod
-    def _must_close(seen: Observation, tool: CheckedTool) -> str | None:
-        """Why a tool is called no more: it hangs, or it may write and did not plainly refuse the arguments."""
+    def _must_close(self, seen: Observation, tool: ProbedTool) -> str | None:
+        """Why a tool is called no more: it ends the server, or hangs, or may write and did not plainly refuse."""
+        if seen.died:
+            self._killed[tool.name] = self._killed.get(tool.name, 0) + 1
+            if self._killed[tool.name] >= _MOST_DEATHS_BY_TOOL:
+                return "the server ended with it"
         if seen.reply.state == "silent" and not seen.died:
             return "it does not answer"
         if tool.freely:
@@ -238,7 +246,7 @@ class Examination:
         refused = got.essence == seen.essence or (base_works and not advice.has_holes)
         return replace(advice, works=False if refused else None)
 
-    def _is_alike(self, talk: Conversation, tool: CheckedTool, seen: Observation) -> bool:
+    def _is_alike(self, talk: Conversation, tool: ProbedTool, seen: Observation) -> bool:
         """Whether two things that cannot be there get the same answer, and one that is there another."""
         base, name = seen.base, seen.probe.argument or ""
         if base is None or not base.worked or base.essence == seen.essence or not is_reference(name):
@@ -249,7 +257,7 @@ class Examination:
         again = self._asked(talk, tool.call("again", other), tool)
         return again.worked and again.essence == seen.essence
 
-    def _missing(self, talk: Conversation, tool: CheckedTool, base: Observation) -> str | None:
+    def _missing(self, talk: Conversation, tool: ProbedTool, base: Observation) -> str | None:
         """The argument that the schema calls optional, and without which a valid call is refused."""
         given = base.probe.arguments
         for name in [name for name in tool.schema.properties if name not in given and base.mentions(name)][:2]:
@@ -263,7 +271,7 @@ class Examination:
         self,
         talk: Conversation,
         probe: Probe,
-        tool: CheckedTool | None = None,
+        tool: ProbedTool | None = None,
         base: Observation | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> Observation:
@@ -308,7 +316,7 @@ class Examination:
         seen.facts = {**self._facts, **seen.facts}
         self._found.judge(seen)
 
-    def _spare(self) -> list[CheckedTool]:
+    def _spare(self) -> list[ProbedTool]:
         """The tools that may still be called."""
         return [tool for tool in self._found.tools if tool.name not in self._closed]
 
@@ -388,7 +396,7 @@ class Examination:
             found.notes.append(f"With a failing upstream it does not start: {str(problem)[:200]}")
             return
         tools = [tool for tool in found.tools if tool.freely and self._base(tool) is not None]
-        reached: list[CheckedTool] = []
+        reached: list[ProbedTool] = []
         lost: dict[str, Observation] = {}
         slow = _MOST_SLOW
         for fault in FAULTS.values():

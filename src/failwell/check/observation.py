@@ -14,7 +14,7 @@ from failwell.formats import keys
 from failwell.model import Nature, NeedsInput, ToolError, pattern
 from failwell.readers import is_plain_failure, read
 
-from .probes import ARGUMENTS, NAMES, TOOLS, CheckedTool, Probe
+from .probes import ARGUMENTS, NAMES, TOOLS, Probe, ProbedTool
 from .transport import Reply
 from .upstream import UpstreamFault
 
@@ -64,7 +64,7 @@ class Observation:
     probe: Probe
     reply: Reply
     era: str
-    tool: CheckedTool | None = None
+    tool: ProbedTool | None = None
     frame: str = ""
     """What was sent, as it was sent."""
     base: Observation | None = None
@@ -311,10 +311,11 @@ def objects_in(text: str) -> Iterator[tuple[int, Any]]:
         at = text.find("{", end)
 
 
-def advice_in(seen: Observation, tools: Mapping[str, CheckedTool]) -> tuple[Advice, ...]:
+def advice_in(seen: Observation, tools: Mapping[str, ProbedTool]) -> tuple[Advice, ...]:
     """The calls and tools that a failure names, each once. Names count where no word of prose can look like them."""
     own, sent = seen.probe.params or {}, seen.probe.arguments
     found: dict[str, Advice] = {}
+    schema_text = json.dumps(seen.tool.listed.get("inputSchema"), default=str) if seen.tool is not None else ""
     in_meta = False
 
     def add(name: str, arguments: Mapping[str, Any] | None, explicit: bool) -> None:
@@ -355,12 +356,15 @@ def advice_in(seen: Observation, tools: Mapping[str, CheckedTool]) -> tuple[Advi
                 add(str(tool), arguments, True)
                 return
             target = named if named is not None else own.get("name")
-            schema = tools[target].schema if isinstance(target, str) and target in tools else None
-            if schema is not None and isinstance(target, str) and value.keys() <= schema.properties.keys():
-                complete = value.keys() >= set(schema.required)
-                if named is not None or (value and complete and schema.fits(filled_in(tools[target], value))):
-                    add(target, value, named is not None)
+            known = tools.get(target) if isinstance(target, str) else None
+            if known is not None and value.keys() <= known.schema.properties.keys():
+                complete = value.keys() >= set(known.schema.required)
+                if (value or named) and complete and known.schema.fits(filled_in(known, value)):
+                    add(known.name, value, named is not None)
                     return
+            if known is not None and named is not None and _is_call(known, value):
+                add(known.name, value, True)
+                return
             for key, each in list(value.items())[:60]:
                 named_tools = each if isinstance(each, list) else [each]
                 if str(key).lower().endswith(("tool", "tools")) and all(isinstance(name, str) for name in named_tools):
@@ -373,10 +377,11 @@ def advice_in(seen: Observation, tools: Mapping[str, CheckedTool]) -> tuple[Advi
     def scan(text: str, depth: int) -> None:
         for at, value in objects_in(text):
             before = text[max(0, at - 60) : at]
-            named = [(before.rfind(name), len(name), name) for name in tools if name in before]
-            look(value, max(named)[2] if named else None, depth)
+            named = [(hit.end(), name) for name in tools if name in before for hit in _standing(name, before)]
+            look(value, max(named)[1] if named else None, depth)
         for name in tools:
-            if name != own.get("name") and _is_named(name, text):
+            # A value of the schema may have the name of a tool.
+            if name != own.get("name") and _is_named(name, text) and f'"{name}"' not in schema_text:
                 add(name, None, False)
 
     for text in seen.blocks:
@@ -387,18 +392,33 @@ def advice_in(seen: Observation, tools: Mapping[str, CheckedTool]) -> tuple[Advi
     return tuple(found.values())
 
 
+def _is_call(tool: ProbedTool, value: Mapping[str, Any]) -> bool:
+    """Whether an object is meant as arguments: it fits in part, or has holes. A list of what is wrong with each fits
+    in no part."""
+    base, known = tool.schema.base() or {}, [name for name in value if name in tool.schema.properties]
+    if filled_in(tool, value) != value:
+        return bool(known)
+    return any(tool.schema.fits({**base, name: value[name]}) for name in known)
+
+
 _GIVEN: Final = ("arguments", "args", "input", "params", "parameters")
 
 
+def _standing(name: str, text: str) -> Iterator[re.Match[str]]:
+    """Where a name stands as a whole, and not inside another."""
+    return re.finditer(rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text)
+
+
 def _is_named(name: str, text: str) -> bool:
-    quoted = rf"[`'\"«„“]{re.escape(name)}[`'\"»“”]|(?<![\w/.-]){re.escape(name)}\("
     if name not in text:
         return False
-    is_word = name.isalpha() and (name.islower() or name.istitle())
-    return re.search(quoted if is_word else rf"(?<![\w/.-]){re.escape(name)}(?![\w/-])", text) is not None
+    if name.isalpha() and (name.islower() or name.istitle()):
+        # A word of prose, too, unless it is quoted.
+        return re.search(rf"[`'\"«„“]{name}[`'\"»“”]|(?<![\w/.-]){name}\(", text) is not None
+    return any(True for _ in _standing(name, text))
 
 
-def filled_in(tool: CheckedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def filled_in(tool: ProbedTool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments with the holes filled: `"<string>"` stands for a value that the agent has to find."""
     return {
         name: tool.schema.sample_or(name, value) if isinstance(value, str) and _HOLE.match(value) else value

@@ -52,7 +52,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedTool:
+class ProbedTool:
     """A tool, and how far it may be called."""
 
     name: str
@@ -63,7 +63,7 @@ class CheckedTool:
     """Whether anything may be sent: it only reads, or whoever runs this allowed it."""
 
     @classmethod
-    def of(cls, tool: Mapping[str, Any], *, allow_writes: bool, reads: Sequence[str]) -> CheckedTool:
+    def of(cls, tool: Mapping[str, Any], *, allow_writes: bool, reads: Sequence[str]) -> ProbedTool:
         nature = Traits.of(tool).known(reads=reads).nature
         freely = allow_writes or nature is Nature.READ
         return cls(str(tool.get("name")), ToolSchema(tool.get("inputSchema")), tool, nature, freely)
@@ -86,7 +86,7 @@ class CheckedTool:
         return Probe(kind, params=params, tool=self.name, argument=argument, **more)
 
 
-def tool_probes(tool: CheckedTool, base: Mapping[str, Any] | None) -> Iterator[Probe]:
+def tool_probes(tool: ProbedTool, base: Mapping[str, Any] | None) -> Iterator[Probe]:
     """All calls of one tool; `base` are arguments that should work."""
     if tool.freely and base is not None:
         # The first, since all others are compared with it.
@@ -99,7 +99,7 @@ def tool_probes(tool: CheckedTool, base: Mapping[str, Any] | None) -> Iterator[P
         yield from _strings(tool, base)
 
 
-def _refused(tool: CheckedTool) -> Iterator[Probe]:
+def _refused(tool: ProbedTool) -> Iterator[Probe]:
     """Calls in which every required argument is missing or of a wrong type, whatever else stands there."""
     schema, required = tool.schema, tool.schema.required
     if not required:
@@ -114,7 +114,7 @@ def _refused(tool: CheckedTool) -> Iterator[Probe]:
         yield tool.call("wrong_type", wrong, next(iter(wrong)), wrong=tuple(wrong))
 
 
-def _each_wrong(tool: CheckedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
+def _each_wrong(tool: ProbedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
     """One argument wrong at a time, all others as they should be."""
     schema = tool.schema
     for name in schema.required[:_MOST_ARGUMENTS] if len(schema.required) > 1 else ():
@@ -133,7 +133,7 @@ def _each_wrong(tool: CheckedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
         yield tool.call(broken.kind, broken.arguments, name, wrong=(name,), expects=broken.expects)
 
 
-def _unknown(tool: CheckedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
+def _unknown(tool: ProbedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
     """Arguments that the tool does not have: out of the blue, and one letter beside one that it has."""
     schema = tool.schema
     if schema.is_open:
@@ -148,7 +148,7 @@ def _unknown(tool: CheckedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
             yield tool.call("misspelt_argument", given, misspelt, expects=(name,))
 
 
-def _strings(tool: CheckedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
+def _strings(tool: ProbedTool, base: Mapping[str, Any]) -> Iterator[Probe]:
     """A thing that cannot exist, and strings that nobody expects."""
     schema = tool.schema
     absent = schema.absent(base)
@@ -173,7 +173,7 @@ def misspelling(name: str, known: Iterable[str]) -> str | None:
     return next((each for each in (*swapped, *doubled) if each not in taken), None) if len(name) > 2 else None
 
 
-def server_probes(tools: Sequence[CheckedTool], declared: Mapping[str, Any], *, modern: bool) -> Iterator[Probe]:
+def server_probes(tools: Sequence[ProbedTool], declared: Mapping[str, Any], *, modern: bool) -> Iterator[Probe]:
     """What is asked of the server as a whole, as far as it declares it."""
     names = [tool.name for tool in tools]
     if "tools" in declared or tools:

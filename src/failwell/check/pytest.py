@@ -8,9 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, Unpack
 
+from .check_options import CheckChoices
 from .checking import check
-from .options import CheckChoices
-from .report import CheckReport
+from .report_data import CheckReport
 from .target import CheckTarget
 
 __all__ = ["assert_fails_well"]

@@ -11,38 +11,38 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Final
 
-from . import answers, conduct
+from . import conduct_rules, failure_rules
 from .observation import Judged, Observation
 
 VERSION: Final = 1
 _JUDGES: Final[Mapping[str, Callable[[Observation], Judged]]] = {
-    "harm.starts": conduct.starts,
-    "harm.crash": conduct.alive,
-    "harm.secret": conduct.secrets,
-    "harm.trace": conduct.trace,
-    "harm.as-success": answers.as_success,
-    **answers.LADDER,
-    "advice.write": answers.no_write,
-    "advice.same-call": answers.not_same,
-    "advice.works": answers.advice_works,
-    "advice.retryable": answers.not_retryable,
-    "advice.retry-after": answers.retry_after,
-    "advice.never-sent": answers.never_sent,
-    "calls.answered": conduct.answers,
-    "calls.schema": conduct.schema_kept,
-    "calls.unknown-argument": conduct.unknown_argument,
-    "calls.required": conduct.required,
-    "calls.annotations": conduct.annotated,
-    "safety.internals": conduct.internals,
-    "safety.injection": conduct.injection,
-    "form.text": answers.form,
-    "form.in-result": answers.in_result,
-    "form.code": answers.coded,
-    "form.length": answers.short,
-    "protocol.unknown-tool": conduct.unknown_tool,
-    "protocol.envelope": conduct.envelope,
-    "protocol.codes": conduct.codes,
-    "protocol.survives": conduct.survives_frames,
+    "harm.starts": conduct_rules.starts,
+    "harm.crash": conduct_rules.alive,
+    "harm.secret": conduct_rules.secrets,
+    "harm.trace": conduct_rules.trace,
+    "harm.as-success": failure_rules.as_success,
+    **failure_rules.LADDER,
+    "advice.write": failure_rules.no_write,
+    "advice.same-call": failure_rules.not_same,
+    "advice.works": failure_rules.advice_works,
+    "advice.retryable": failure_rules.not_retryable,
+    "advice.retry-after": failure_rules.retry_after,
+    "advice.never-sent": failure_rules.never_sent,
+    "calls.answered": conduct_rules.answers,
+    "calls.schema": conduct_rules.schema_kept,
+    "calls.unknown-argument": conduct_rules.unknown_argument,
+    "calls.required": conduct_rules.required,
+    "calls.annotations": conduct_rules.annotated,
+    "safety.internals": conduct_rules.internals,
+    "safety.injection": conduct_rules.injection,
+    "form.text": failure_rules.form,
+    "form.in-result": failure_rules.in_result,
+    "form.code": failure_rules.coded,
+    "form.length": failure_rules.short,
+    "protocol.unknown-tool": conduct_rules.unknown_tool,
+    "protocol.envelope": conduct_rules.envelope,
+    "protocol.codes": conduct_rules.codes,
+    "protocol.survives": conduct_rules.survives_frames,
 }
 
 

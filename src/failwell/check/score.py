@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-from .answers import LADDER
+from .failure_rules import LADDER
 from .observation import Judged, Observation, Unsure
 from .rubric import RULES
 

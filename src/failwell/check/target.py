@@ -17,7 +17,7 @@ from failwell.model import pattern
 from failwell.redact import DEFAULT
 from failwell.relay import own_secrets
 
-from .http import HttpTransport
+from .http_wire import HttpTransport
 from .transport import StdioTransport, Transport
 
 # What programs need to start at all. Nothing of it is anybody's secret.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 
 from .html import badge, html
 from .machines import as_json, junit, sarif

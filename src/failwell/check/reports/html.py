@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rubric import RULES
 from failwell.redact import escaped, visible
 

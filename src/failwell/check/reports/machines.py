@@ -11,7 +11,7 @@ from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from failwell import __version__
-from failwell.check.report import CheckFinding, CheckReport
+from failwell.check.report_data import CheckFinding, CheckReport
 from failwell.check.rubric import RULES, CheckRule
 from failwell.redact import escaped
 
@@ -25,7 +25,7 @@ _STAND_INS: Final = ("pyproject.toml", "package.json", "go.mod", "Cargo.toml", "
 
 def page_of(rule: str) -> str:
     """Where a rule is explained."""
-    return f"{DOCS}check/rules/{rule}.md"
+    return f"{DOCS}rubric.md#{rule}"
 
 
 def _dumped(value: Any) -> str:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Final
 
-from failwell.check.report import CheckReport
+from failwell.check.report_data import CheckReport
 from failwell.check.rubric import RULES, VERSION
 
 if TYPE_CHECKING:

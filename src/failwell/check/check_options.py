@@ -20,6 +20,7 @@ class CheckChoices(TypedDict, total=False):
     era: str
     waits: Waits
     max_time: float
+    most_tools: int
     faults: bool
     base_urls: Sequence[str]
 
@@ -37,6 +38,7 @@ class CheckOptions:
     """Rules, or groups of rules."""
     era: str = "auto"
     waits: Waits = field(default_factory=Waits)
+    most_tools: int = 50
     max_time: float = 120.0
     """Seconds for the whole check, after which the report holds what was seen."""
     faults: bool = False

@@ -80,11 +80,11 @@ def _fault(seen: Observation) -> Judged:
     others = [each for each in seen.peers if each.category not in (seen.category, "doing")]
     if seen.category == "doing":
         others = [each for each in others if each.category == "tools"]
-    tool = next((each for each in others if each.category == "tools" and each.essence == seen.essence), None)
     fails_anyhow = seen.fails_anyhow or (seen.kind == "absent" and seen.base is not None and not seen.base.worked)
-    if tool is None and fails_anyhow:
+    if fails_anyhow:
+        # Whatever it is that is wrong, credentials for one, it comes before the fault.
         return UNSURE
-    twin = tool or next((each for each in others if each.essence == seen.essence), None)
+    twin = next((each for each in others if each.essence == seen.essence), None)
     if twin is not None:
         return f"{_named(seen)} and {_named(twin)} are answered with the same text: {seen.shown!r}"
     if seen.category == "doing":
@@ -222,7 +222,7 @@ LADDER: Final[Mapping[str, Callable[[Observation], Judged]]] = {rung: _on_rung(r
 
 
 def no_write(seen: Observation) -> Judged:
-    if not seen.is_tool_failure or not seen.advice:
+    if not seen.is_tool_failure:
         return None
     own = (seen.probe.params or {}).get("name")
     writes = [each.tool for each in seen.advice if each.writes and each.tool != own]
@@ -232,22 +232,25 @@ def no_write(seen: Observation) -> Judged:
 
 
 def not_same(seen: Observation) -> Judged:
-    calls = [each for each in seen.advice if each.arguments is not None] if seen.is_tool_failure else []
-    if not calls:
+    if not seen.is_tool_failure:
         return None
-    return f"The failure names the very call that failed: {seen.shown!r}" if any(each.same for each in calls) else True
+    same = any(each.same for each in seen.advice)
+    return f"The failure names the very call that failed: {seen.shown!r}" if same else True
 
 
 def advice_works(seen: Observation) -> Judged:
-    given = [each for each in seen.advice if each.explicit and not each.same] if seen.is_tool_failure else []
-    for each in given:
+    if not seen.is_tool_failure:
+        return None
+    for each in seen.advice:
+        if not each.explicit or each.same:
+            continue
         if not each.exists:
             return f"The failure names the tool {each.tool!r}, which the server does not list: {seen.shown!r}"
         if not each.fits:
             return f"The failure shows a call of {each.tool!r} that its schema forbids: {seen.shown!r}"
         if each.works is False:
             return f"The call that the failure shows was made, and refused: {seen.shown!r}"
-    return True if given else None
+    return True
 
 
 def not_retryable(seen: Observation) -> Judged:
@@ -263,7 +266,8 @@ def not_retryable(seen: Observation) -> Judged:
 
 
 def retry_after(seen: Observation) -> Judged:
-    if seen.fault is None or not seen.fault.retry_after or not seen.failed:
+    # A delay invites to make a call again, which may have been done already.
+    if seen.fault is None or not seen.fault.retry_after or not seen.failed or seen.tool is None or not seen.tool.reads:
         return None
     if re.search(rf"(?<![\d.]){WAIT}(?:\.0)?(?![\d.]\d|\d)", seen.whole):
         return True

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from .discretion import Discretion
 from .observation import Observation
-from .probes import CheckedTool
+from .probes import ProbedTool
 from .rubric import RULES, VERSION, CheckRule
 from .score import SERVER, RuleTally, grade
 
@@ -61,7 +61,7 @@ class Examined:
     """A command, from a frame."""
     discretion: Discretion = field(default_factory=Discretion)
     tally: RuleTally = field(default_factory=RuleTally)
-    tools: list[CheckedTool] = field(default_factory=list)
+    tools: list[ProbedTool] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     probes: dict[str, int] = field(default_factory=dict)
     worked: set[str] = field(default_factory=set)

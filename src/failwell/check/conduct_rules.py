@@ -254,8 +254,11 @@ def codes(seen: Observation) -> Judged:
 
 _ACCEPTED: Final[Mapping[str, tuple[int, ...]]] = {
     "unknown_method": (-32601,),
-    **dict.fromkeys(_BAD_PARAMS, (-32602, -32600)),
-    **dict.fromkeys(("no_jsonrpc", "params_text", "id_object", "no_method", "scalar"), (-32600, -32602, -32700)),
+    # Over HTTP the newer era finds a header that does not fit first.
+    **dict.fromkeys(_BAD_PARAMS, (-32602, -32600, -32020)),
+    **dict.fromkeys(
+        ("no_jsonrpc", "params_text", "id_object", "no_method", "scalar"), (-32600, -32601, -32602, -32700)
+    ),
     "bad_json": (-32700, -32600),
     "unsupported_version": (-32022, -32602, -32600),
 }
