@@ -7,6 +7,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -60,8 +61,8 @@ class RelayApp(Starlette):
         """The clients of the older era by their ids. The newer era has no sessions: one for all with the same login."""
         self._closing: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
-        self.drained = asyncio.Event()
-        """Set when it is about to end, and no session is left."""
+        self.on_drained: Callable[[], None] = lambda: None
+        """Called when it is about to end, and no session is left."""
         self.is_draining = self.is_broken = False
         """Whether it is about to end, and whether the server did not start when it was last needed."""
 
@@ -100,7 +101,7 @@ class RelayApp(Starlette):
         if request.method == "POST":
             return await self._post(request, headers)
         if request.method == "DELETE":
-            self._session_of(headers).end()
+            self._session_of(headers).ended()
             return Response()
         _require(headers, "text/event-stream")
         if request.method != "GET" or SESSION not in headers:
@@ -110,7 +111,7 @@ class RelayApp(Starlette):
         if session.is_attached:
             raise RequestRejected(409, "stream", "The session has an open stream already.")
         session.is_attached = True
-        return _Written(lambda *asgi: _send_own_stream(session, *asgi))
+        return _Written(partial(_send_own_stream, session))
 
     async def _post(self, request: Request, headers: Mapping[str, str]) -> Response:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -139,17 +140,7 @@ class RelayApp(Starlette):
                 return Response(status_code=202)
         trace = {name: headers[name] for name in TRACE_NAMES if name in headers}
         key, exchange = session.ask(frame, message, trace)
-
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            try:
-                async with _closed_with_client(exchange, receive):
-                    await self._answer(session, exchange, is_modern, is_greeting, scope, receive, send)
-            finally:
-                session.forget(key, exchange, is_cancelled=is_modern and exchange.answer is None)
-                if is_greeting and (exchange.code is not None or exchange.answer is None):
-                    session.end()
-
-        return _Written(answer)
+        return _Written(partial(self._answer, session, key, exchange, is_modern, is_greeting))
 
     async def _body(self, request: Request) -> bytes:
         most, body = self.limits.body, bytearray()
@@ -206,29 +197,34 @@ class RelayApp(Starlette):
         return session
 
     async def _answer(
-        self, session: ClientSession, exchange: Exchange, is_modern: bool, is_greeting: bool,
+        self, session: ClientSession, key: bytes, exchange: Exchange, is_modern: bool, is_greeting: bool,
         scope: Scope, receive: Receive, send: Send,
     ) -> None:  # fmt: skip
         """Wait for the answer and send it: as JSON, or as a stream of events if there is something to say before it."""
         headers = {SESSION: session.id} if is_greeting else {}
-        await exchange.wait()
-        self.is_broken = self.is_broken and (exchange.answer is None or exchange.code is not None)
-        if exchange.waiting or not (exchange.answer or exchange.is_closed):
-            await _stream(send, exchange, headers)
-        elif exchange.answer is not None:
-            status = _STATUSES.get(exchange.code or 0, 200) if is_modern else 200
-            if exchange.http is not None and exchange.http.status in (401, 403):
-                # Who has to log in is told so in the way that clients understand.
-                status, asked = exchange.http.status, exchange.http.headers.get("www-authenticate")
-                headers = {} if asked is None else {"www-authenticate": asked}
-            elif exchange.code is not None:
-                # A handshake that was refused begins no session.
-                headers = {}
-            response = Response(exchange.answer.rstrip(b"\n"), status, headers, "application/json")
-            await response(scope, receive, send)
-        elif session.is_over:
-            words = "The server ended before it answered."
-            raise RequestRejected(502, "protocol", words, code=-32603, id=exchange.id)
+        try:
+            async with _closed_with_client(exchange, receive):
+                await exchange.wait()
+                self.is_broken = self.is_broken and (exchange.answer is None or exchange.code is not None)
+                if exchange.waiting or not (exchange.answer or exchange.is_closed):
+                    await _stream(send, exchange, headers)
+                elif exchange.answer is not None:
+                    status = _STATUSES.get(exchange.code or 0, 200) if is_modern else 200
+                    # A handshake that was refused begins no session.
+                    headers = {} if exchange.code is not None else headers
+                    if exchange.http is not None and exchange.http.status in (401, 403):
+                        # Who has to log in is told so in the way that clients understand.
+                        status, asked = exchange.http.status, exchange.http.headers.get("www-authenticate")
+                        headers = {} if asked is None else {"www-authenticate": asked}
+                    response = Response(exchange.answer.rstrip(b"\n"), status, headers, "application/json")
+                    await response(scope, receive, send)
+                elif session.is_over:
+                    words = "The server ended before it answered."
+                    raise RequestRejected(502, "protocol", words, -32603, exchange.id)
+        finally:
+            session.forget(key, exchange, is_cancelled=is_modern and exchange.answer is None)
+            if is_greeting and (exchange.code is not None or exchange.answer is None):
+                session.ended()
 
     # Sessions
 
@@ -270,14 +266,14 @@ class RelayApp(Starlette):
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
         if self.is_draining and not self.sessions:
-            self.drained.set()
+            self.on_drained()
 
     def _sweep(self) -> None:
         """Forget who has not been heard of for long."""
         self._sweeping, until = None, time.monotonic() - self.limits.idle
         for session in list(self.sessions.values()):
             if session.seen_at < until and not session.open and not session.is_attached:
-                session.end()
+                session.ended()
         if self.sessions:
             wait = min(self.limits.idle / 2, 60.0)
             self._sweeping = asyncio.get_running_loop().call_later(wait, self._sweep)
@@ -289,14 +285,14 @@ class RelayApp(Starlette):
             session.own.close()
             session.runner.drain()
         if not self.sessions:
-            self.drained.set()
+            self.on_drained()
 
     async def close(self) -> None:
         """End everything."""
         if self._sweeping is not None:
             self._sweeping.cancel()
         for session in list(self.sessions.values()):
-            session.end()
+            session.ended()
         await asyncio.gather(*self._closing, return_exceptions=True)
         await self._relay.close()
 

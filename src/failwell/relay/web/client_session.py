@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.relay.actions import Note
@@ -28,27 +29,27 @@ _LISTEN: Final = "subscriptions/listen"
 _FOR_ALL: Final = ("/list_changed", "notifications/resources/updated")
 
 
+@dataclass(eq=False)
 class Exchange:
-    """One request of a client, or its open stream, and the messages that wait to be sent on it."""
+    """One request of a client, or its open stream, and the messages that wait to be sent on it.
 
-    def __init__(self, id: Any = None, *, most: int) -> None:
-        self.id = id
-        """The client's own id, where it is known by another one here."""
-        self.is_renamed = False
-        self.token: Any = None
-        """The client's own progress token, where it is known by another one here."""
-        self.is_listening = False
-        """Whether it waits for what is subscribed to."""
-        self.waiting: deque[bytes] = deque()
-        self.answer: bytes | None = None
-        self.code: int | None = None
-        """The number of the JSON-RPC error that is the answer."""
-        self.http: Http | None = None
-        """How the server itself refused the request."""
-        self.is_closed = False
-        """Whether nothing more will come, or nobody is there to read it."""
-        self._most, self._size = most, 0
-        self._changed = asyncio.Event()
+    most: how many bytes may wait. id, token: the client's own id and progress token, where another one is used here.
+    is_listening: whether it waits for what is subscribed to. code: the number of the JSON-RPC error that is the answer.
+    http: how the server itself refused it. is_closed: whether nothing more will come, or nobody is there to read it.
+    """
+
+    most: int
+    id: Any = None
+    token: Any = None
+    is_renamed: bool = False
+    is_listening: bool = False
+    waiting: deque[bytes] = field(default_factory=deque)
+    answer: bytes | None = None
+    code: int | None = None
+    http: Http | None = None
+    is_closed: bool = False
+    _size: int = 0
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def put(self, frame: bytes) -> None:
         """A message to send before the answer. Whoever does not read loses the oldest first."""
@@ -56,7 +57,7 @@ class Exchange:
             return
         self.waiting.append(frame)
         self._size += len(frame)
-        while self._size > self._most and len(self.waiting) > 1:
+        while self._size > self.most and len(self.waiting) > 1:
             self._size -= len(self.waiting.popleft())
         self._changed.set()
 
@@ -116,7 +117,7 @@ class ClientSession:
         self.id, self.owner, self.is_shared = id, owner, is_shared
         self.open: dict[bytes, Exchange] = {}
         """The requests without an answer, by the ids that the protocol knows them by."""
-        self.own = Exchange(most=limits.buffer)
+        self.own = Exchange(limits.buffer)
         """The client's open stream."""
         self.is_attached = self.is_full = self.is_over = False
         self.seen_at = time.monotonic()
@@ -131,7 +132,7 @@ class ClientSession:
         if len(self.open) >= self._limits.calls:
             most = f"{self._limits.calls} requests of one client are under way, which is the limit"
             raise RequestRejected(429, "calls", f"{most}. This one was not made.", headers={"retry-after": "1"})
-        key, exchange = key_of(message["id"]), Exchange(message["id"], most=self._limits.buffer)
+        key, exchange = key_of(message["id"]), Exchange(self._limits.buffer, message["id"])
         exchange.is_listening = message.get("method") == _LISTEN
         if key in self.open:
             id = self.new_id(type(message["id"]))
@@ -222,10 +223,7 @@ class ClientSession:
     def flush(self) -> None:
         """Each exchange is written by its own response."""
 
-    def ended(self, code: int) -> None:
-        self.end()
-
-    def end(self) -> None:
+    def ended(self, code: int = 0) -> None:
         """End the session; whoever still waits is told that nothing comes."""
         if self.is_over:
             return

@@ -237,17 +237,11 @@ class HttpServer:
                 del self._posts[key]
 
     async def _fetch(
-        self,
-        method: str,
-        headers: Mapping[str, str],
-        content: bytes | None = None,
-        *,
-        follow: bool = True,
-        trace: _SendTrace | None = None,
+        self, method: str, headers: dict[str, str], body: bytes = b"", *, follow: bool = True, trace: Any = None
     ) -> httpx2.Response:
         """Send a request. A redirect is followed, if at all, where it keeps the method and the origin, or adds TLS."""
-        body = None if content is None else content.rstrip(b"\r\n")
-        request = self._client.build_request(method, self._url, headers=dict(headers), content=body)
+        content = body.rstrip(b"\r\n") or None
+        request = self._client.build_request(method, self._url, headers=headers, content=content)
         for _ in range(_MOST_REDIRECTS):
             if trace is not None:
                 request.extensions["trace"] = trace

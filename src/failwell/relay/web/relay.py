@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from failwell.idempotency import LeasedKeys, shared_hold
@@ -135,20 +135,11 @@ class Relay:
             # A session of the older era is known to one relay alone.
             seconds = known.hold if known.policy is None else known.policy.hold
             held = shared_hold(known.keys, seconds, known.command, session.owner)
-        options = replace(
-            known,
-            caller=session.owner,
-            shared_hold=held,
-            names=names,
-            headers={**known.headers, **headers},
-            hooks=(*known.hooks, self._app.metrics),
-        )
-        return Runner(
-            RelayProtocol(options, SystemClock(), random.random),
-            session,
-            lambda runner: self._connect(runner, headers, names),
-            counts=self._app.metrics.counts,
-        )
+        headers_known, metrics = {**known.headers, **headers}, self._app.metrics
+        options = replace(known, caller=session.owner, shared_hold=held, names=names, headers=headers_known)
+        options = replace(options, hooks=(*known.hooks, metrics))
+        protocol = RelayProtocol(options, SystemClock(), random.random)
+        return Runner(protocol, session, lambda runner: self._connect(runner, headers, names), counts=metrics.counts)
 
     async def _greet(self) -> None:
         """Greet the server behind the address as a client would: an address with no server behind it is told at once.
@@ -169,9 +160,10 @@ class Relay:
             # Whoever has to log in is told so by the server itself.
             return
         error = read(answer) if answer is not None else None
-        is_down = not isinstance(error, ToolError) or error.code in ("NETWORK_ERROR", "TIMEOUT")
         line = answer["error"]["message"] if answer is not None else "The server behind the address does not answer."
+        is_down = not isinstance(error, ToolError) or error.code in ("NETWORK_ERROR", "TIMEOUT")
         if not is_down and status not in _UNAVAILABLE:
+            await self.close()
             raise CannotListen(f"{line} Check the address.")
         self.log(Note(f"{line} Start it, or check the address.", loud=True))
 
@@ -257,11 +249,7 @@ class Relay:
         import uvicorn
 
         if self.address is not None:
-            try:
-                await self._greet()
-            except CannotListen:
-                await self.close()
-                raise
+            await self._greet()
         app, loop = self._app, asyncio.get_running_loop()
         config = uvicorn.Config(
             app, http="h11", ws="none", lifespan="off", log_config=None, access_log=False, server_header=False,
@@ -276,14 +264,9 @@ class Relay:
             with suppress(AttributeError, NotImplementedError):
                 loop.add_signal_handler(getattr(signal, name), then)
 
-        async def exit_when_drained() -> None:
-            await app.drained.wait()
-            server.should_exit = True
-
-        draining = loop.create_task(exit_when_drained())
+        app.on_drained = partial(setattr, server, "should_exit", True)
         ready()
         await server.serve(sockets=[listening])
-        draining.cancel()
         await app.close()
         return 0
 
