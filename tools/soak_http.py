@@ -11,6 +11,7 @@ import asyncio
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -22,7 +23,6 @@ from typing import Any
 
 import httpx2
 
-from bench_http import free_port
 from relay_ledger import CANONICAL, _left
 
 SERVER = """
@@ -114,7 +114,7 @@ class Soak:
             headers: dict[str, str] = {"authorization": f"Bearer of-{number % 10}"}
             if not is_modern:
                 hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": _CLIENT}
-                while "mcp-session-id" not in headers:
+                while "mcp-session-id" not in headers and time.monotonic() < self.until:
                     answer = await self._post(http, headers, 0, "initialize", hello)
                     if answer.headers.get("mcp-session-id"):
                         headers["mcp-session-id"] = answer.headers["mcp-session-id"]
@@ -169,7 +169,7 @@ async def soak(url: str, start: Any, clients: int, seconds: float, seed: int) ->
     server, kills = start(), 0
     try:
         while not all(task.done() for task in running):
-            await asyncio.sleep(0.5 + chance.random())
+            await asyncio.sleep(1.5 + 2 * chance.random())
             if time.monotonic() < made.until:
                 server.kill()
                 server.wait()
@@ -183,6 +183,11 @@ async def soak(url: str, start: Any, clients: int, seconds: float, seed: int) ->
     return made
 
 
+def is_free(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) != 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--clients", type=int, default=100)
@@ -191,14 +196,16 @@ def main() -> int:
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        script, ledger, port = Path(folder) / "server.py", Path(folder) / "ledger", free_port()
+        script, ledger = Path(folder) / "server.py", Path(folder) / "ledger"
+        # Not one that the system gives to outgoing connections: one of these would keep the server from coming back.
+        port = next(port for port in range(20_000 + asked.seed % 10_000, 32_000) if is_free(port))
         script.write_text(SERVER, "utf-8")
         ledger.touch()
         upstream = f"http://127.0.0.1:{port}/mcp"
         env = {**os.environ, "LEDGER": str(ledger), "SOAK": folder}
 
         def start() -> subprocess.Popen[bytes]:
-            return subprocess.Popen([sys.executable, "-S", str(script), str(port)], env=env)
+            return subprocess.Popen([sys.executable, "-S", str(script), str(port)], env=env, stderr=subprocess.DEVNULL)
 
         command = [sys.executable, "-m", "failwell", "wrap", "--listen", "127.0.0.1:0", "--timeout", "20"]
         given = [*command, "--trust-annotations", "yes", upstream]
