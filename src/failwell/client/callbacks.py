@@ -39,7 +39,7 @@ class Callbacks:
 
     async def ask_user(self, outcome: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
         """The arguments to call with after the user was asked; None for no more call."""
-        answer = await _call(left, self.ask, outcome)
+        answer = await call_back(left, self.ask, outcome)
         if isinstance(answer, Mapping):
             return {**arguments, **answer}
         # Something was granted, and the call can be made as it was.
@@ -47,21 +47,11 @@ class Callbacks:
 
     async def correct(self, error: Outcome, arguments: dict[str, Any], left: float) -> dict[str, Any] | None:
         """Better arguments; None where there are none."""
-        better = await _call(left, self.fix, error, dict(arguments))
+        better = await call_back(left, self.fix, error, dict(arguments))
         return dict(better) if isinstance(better, Mapping) and better != arguments else None
 
-    async def settle_with(self, error: Outcome, holders: tuple[str, ...], left: float) -> bool:
-        """Whether those who hold what the call needs have let go of it."""
-        return bool(await _call(left, self.negotiate, error, holders))
 
-    async def report_attempt(self, attempt: Attempt, left: float) -> None:
-        await _call(left, self.on_decision, attempt)
-
-    async def report_failure(self, error: ToolError, left: float) -> None:
-        await _call(left, self.notify_user, error)
-
-
-async def _call(left: float, callback: Callable[..., Any] | None, *arguments: Any) -> Any:
+async def call_back(left: float, callback: Callable[..., Any] | None, *arguments: Any) -> Any:
     """What a callback answers; None if there is none, it raises or takes too long."""
     if callback is None:
         return None

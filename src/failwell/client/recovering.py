@@ -41,7 +41,7 @@ from failwell.recovery import (
 )
 from failwell.redact import DEFAULT
 
-from .callbacks import Ask, Callbacks, Fix, Negotiate
+from .callbacks import Ask, Callbacks, Fix, Negotiate, call_back
 from .client_events import EventEmitter, log_attempt, log_ending, with_id
 from .clock import SYSTEM, Clock, usable_clock
 from .connection import Connection, Live, NotConnected, OutOfTime
@@ -329,7 +329,7 @@ class Recovering:
             verdict = run.after(outcome, self._listing.tools)
             outcome = verdict.outcome
             log_attempt(report.attempts[-1])
-            await self._callbacks.report_attempt(report.attempts[-1], _left(call))
+            await call_back(_left(call), self._callbacks.on_decision, report.attempts[-1])
             if not await self._again(call, verdict):
                 return result, outcome
 
@@ -447,7 +447,8 @@ class Recovering:
         elif decision.next is Next.FIX:
             better = await user.correct(outcome, report.arguments, left)
         elif decision.next is Next.NEGOTIATE and user.negotiate is not None and run.may_negotiate():
-            return await user.settle_with(outcome, decision.holders, left) and run.negotiated(verdict)
+            has_gone = await call_back(left, user.negotiate, outcome, decision.holders)
+            return bool(has_gone) and run.negotiated(verdict)
         else:
             return False
         if better is None:
@@ -490,7 +491,7 @@ class Recovering:
         log_ending(report, error)
         is_hopeless = error.strategy is Strategy.ABORT or error.severity is Severity.CRITICAL
         if is_hopeless and self._callbacks.notify_user is not None:
-            await self._callbacks.report_failure(DEFAULT(error), _left(call))
+            await call_back(_left(call), self._callbacks.notify_user, DEFAULT(error))
         return error, result
 
     def _live_client(self) -> Any:

@@ -151,10 +151,8 @@ class ToolError(Exception, NoData):
             if name not in NORMAL:
                 known = ", ".join(["message", *Fields.__annotations__])
                 raise TypeError(f"{cls.__name__} has no field {name!r}; it has: {known}")
-            if value is None:
-                continue
             try:
-                kept = NORMAL[name](value)
+                kept = None if value is None else NORMAL[name](value)
             except Exception:
                 continue
             if kept is not None and kept != () and kept != {}:
@@ -229,22 +227,18 @@ class ToolError(Exception, NoData):
     @cached_property
     def title(self) -> str:
         """A short label of the code."""
-        given: str | None = self._given.get("title")
-        return given or cast(str, self.default("title"))
+        return cast(str, self._given.get("title") or self.default("title"))
 
     @cached_property
     def effect(self) -> Effect | None:
         """What the failed call may have changed; None where nobody says."""
-        given: Effect | None = self._given.get("effect")
-        return given or cast("Effect | None", self.default("effect"))
+        return cast("Effect | None", self._given.get("effect") or self.default("effect"))
 
     @cached_property
     def strategy(self) -> Strategy:
         """How to overcome it: not by the same call where that may have been done already."""
-        given: Strategy | None = self._given.get("strategy")
-        if given in _AGAIN and not self.may_repeat:
-            return Strategy.USER_ACTION
-        return given or cast(Strategy, self.default("strategy"))
+        strategy = cast(Strategy, self._given.get("strategy") or self.default("strategy"))
+        return Strategy.USER_ACTION if strategy in _AGAIN and not self.may_repeat else strategy
 
     @cached_property
     def recoverable(self) -> bool:

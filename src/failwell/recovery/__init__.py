@@ -14,37 +14,10 @@ from .report import Attempt, Report, shorten_report
 from .retry_limits import LOST, Limits
 from .tools import Tools, explain_failure, find_misspelling, schema_of
 
+# fmt: off
 __all__ = [
-    # The engine, and what it is given and gives.
-    "Engine",
-    "Run",
-    "Tools",
-    "Verdict",
-    "Ending",
-    "Limits",
-    "Watch",
-    # Writes that are in doubt.
-    "Hold",
-    "Held",
-    "SECONDS",
-    "leaves_in_doubt",
-    # What was tried for one call.
-    "Report",
-    "Attempt",
-    "shorten_report",
-    # The keys by which a server knows a call.
-    "IDEMPOTENCY_KEY",
-    "IDEMPOTENCY_STORE",
-    "IDEMPOTENCY_FIRST",
-    "KeyForgotten",
-    "store_of",
-    # What errors and words say.
-    "LOST",
-    "NEVER_SENT",
-    "has_escaped",
-    "is_in_words",
-    # What a server's own list says about a call.
-    "explain_failure",
-    "find_misspelling",
-    "schema_of",
+    "Attempt", "Ending", "Engine", "Held", "Hold", "IDEMPOTENCY_FIRST", "IDEMPOTENCY_KEY", "IDEMPOTENCY_STORE",
+    "KeyForgotten", "LOST", "Limits", "NEVER_SENT", "Report", "Run", "SECONDS", "Tools", "Verdict", "Watch",
+    "explain_failure", "find_misspelling", "has_escaped", "is_in_words", "leaves_in_doubt", "schema_of",
+    "shorten_report", "store_of",
 ]
