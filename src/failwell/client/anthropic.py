@@ -48,8 +48,7 @@ def tool_result_block(
     >>> tool_result_block("toolu_1", ConnectionRefusedError())["is_error"]
     True
     """
-    block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id}
-    result = as_json(outcome)
+    result, failed = as_json(outcome), False
     if isinstance(result, Mapping) and "jsonrpc" in result:
         result = result.get("result", result)
     blocks = result.get("content") if isinstance(result, Mapping) else None
@@ -60,10 +59,9 @@ def tool_result_block(
         known = listed.get(tool, tool) if isinstance(tool, str) else tool
         told = Bridge(policy, tools=listed).settle(found, known, arguments)
         content = [_text(told.text), *map(_block, told.other_blocks(sent or ()).blocks)]
-        if told.is_error:
+        if failed := told.is_error:
             # An error may have nothing but texts.
             content = [each if each["type"] == "text" else _text(_NOT_SHOWN.format(each["type"])) for each in content]
-            block["is_error"] = True
     elif sent:
         content = [_block(each) for each in sent]
     else:
@@ -71,7 +69,9 @@ def tool_result_block(
         value = result if sent is None else result.get("structuredContent", result.get("structured_content"))
         content = [] if value is None else [_text(value)]
     # The API refuses a text that is empty.
-    return {**block, "content": [each for each in content if each != _text("")]}
+    content = [each for each in content if each != _text("")]
+    block: ToolResultBlockParam = {"type": "tool_result", "tool_use_id": tool_use_id, "content": content}
+    return {**block, "is_error": True} if failed else block
 
 
 def _block(block: Any) -> Content:
