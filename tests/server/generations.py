@@ -109,7 +109,6 @@ DIFFERENT: Final = {
     ),
     "On 2.x a low-level result is looked at by the runner, further out.": ("result of no kind",),
     "What was done is what was asked.": ("what was really done",),
-    "FastMCP 4 names its own exception around that of a prompt.": ("prompt crash",),
 }
 """Which answers may differ from one row to another, and why. All the others are the same everywhere."""
 

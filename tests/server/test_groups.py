@@ -81,7 +81,7 @@ def small(name: str = "projects", **options: Any) -> Group:
 
 def refused(group: Group, arguments: dict[str, Any]) -> fw.ToolError:
     with pytest.raises(fw.ToolError) as caught:
-        group.routed(arguments)
+        group.choose_action(arguments)
     return caught.value
 
 

@@ -82,11 +82,11 @@ def guard_tasks(server: Any, boundary: Boundary, answer: Answer, era: str) -> No
     """Have what a server of FastMCP 3 or newer gives to its worker read its own failures."""
     original = server.get_tasks
 
-    def guarded(component: Any) -> Any:
+    def guard(component: Any) -> Any:
         function = in_background(boundary, component, answer, era) if hasattr(component, "fn") else None
         return component if function is None else component.model_copy(update={"fn": function})
 
-    twins = Twins(guarded)
+    twins = Twins(guard)
 
     async def get_tasks() -> list[Any]:
         return [twins(each) for each in await original()]
@@ -116,7 +116,7 @@ def as_failure(result: CallToolResult) -> Any:
 def whole_results(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
     """The handler of `tasks/result` of FastMCP 2 and 3, with the whole of a failure in place of its words."""
 
-    async def answered(request: Any) -> Any:
+    async def answer_task(request: Any) -> Any:
         failures: list[TaskFailure] = []
         token = _asked.set(failures)
         try:
@@ -129,4 +129,4 @@ def whole_results(handler: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], A
         meta = {**(answer.root.meta or {}), **kept.get("_meta", {})}
         return type(answer)(CallToolResult.model_validate({**kept, "_meta": meta}))
 
-    return answered
+    return answer_task

@@ -113,7 +113,7 @@ _ALIKE: Final = ((TimeoutError, _TimedOut), (ConnectionError, _Unreachable))
 
 
 @SHIPPED.maps(CarriedFailure)
-def _carried(exc: CarriedFailure) -> ToolError:
+def _read_carried(exc: CarriedFailure) -> ToolError:
     outcome = exc.failed.redacted()
     return outcome.to_error() if isinstance(outcome, NeedsInput) else outcome
 
@@ -126,9 +126,9 @@ class _Guard(Transform):
         self.masks = masks
         self.checkers = Checkers()
         self._listed = Twins(lambda tool: add_declared(tool, declared_of(getattr(tool, "fn", None))))
-        self._tools = Twins(partial(self._guarded, _guarded_tool))
-        self._readable = Twins(partial(self._guarded, partial(_guarded_component, "_read")))
-        self._prompts = Twins(partial(self._guarded, partial(_guarded_component, "_render")))
+        self._tools = Twins(partial(self._guard, _guard_tool))
+        self._readable = Twins(partial(self._guard, partial(_guard_component, "_read")))
+        self._prompts = Twins(partial(self._guard, partial(_guard_component, "_render")))
 
     async def list_tools(self, tools: Sequence[Any]) -> Sequence[Any]:
         return list(map(self._listed, tools))
@@ -145,7 +145,7 @@ class _Guard(Transform):
     async def get_prompt(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         return self._prompts(await call_next(name, version=version))
 
-    def _guarded(self, make: Callable[[type], type], component: Any) -> Any:
+    def _guard(self, make: Callable[[type], type], component: Any) -> Any:
         if component is None or "_failwell" in component.__dict__:
             return component
         mounted = getattr(innermost(component), "_server", None)
@@ -155,7 +155,7 @@ class _Guard(Transform):
 
 
 @cache
-def _guarded_tool(kind: type) -> type:
+def _guard_tool(kind: type) -> type:
     class GuardedTool(kind):  # type: ignore[misc]
         async def _run(self, arguments: dict[str, Any]) -> Any:
             if _is_from_python():
@@ -258,12 +258,12 @@ def _wrap_inner(boundary: Boundary, failure: CarriedFailure, tool: ToolInfo, arg
 
 
 @cache
-def _guarded_component(entry: str, kind: type) -> type:
+def _guard_component(entry: str, kind: type) -> type:
     """A kind of resource, template or prompt that reads its own failures. A template is told which URI to read."""
     run, is_prompt = getattr(kind, entry), entry == "_render"
 
-    async def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        async def checked() -> Any:
+    async def answer(self: Any, *args: Any, **kwargs: Any) -> Any:
+        async def check_and_run() -> Any:
             if is_prompt and (missing := missing_arguments(self, args[0] if args else kwargs.get("arguments"))):
                 raise missing
             return await run(self, *args, **kwargs)
@@ -272,9 +272,9 @@ def _guarded_component(entry: str, kind: type) -> type:
             return await run(self, *args, **kwargs)
         what = self.name if is_prompt else str(args[0] if args else self.uri)
         boundary, asked = self.__dict__["_failwell"].boundary, fastmcp_request_ctx.get()
-        return await answer_request(boundary, "prompt" if is_prompt else "resource", what, asked, checked)
+        return await answer_request(boundary, "prompt" if is_prompt else "resource", what, asked, check_and_run)
 
-    return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: guarded})), kind)
+    return named_like(new_class(kind.__name__, (kind,), exec_body=lambda names: names.update({entry: answer})), kind)
 
 
 def _to_sdk(result: Any) -> Any:
@@ -369,7 +369,7 @@ class _AnswersMiddleware(Middleware):
         request = held.request_context if held is not None else None
         if context.method == "tools/call" and hasattr(context.message, "name"):
             return self._call(context, call_next, request)
-        return self._requested(context, call_next, request)
+        return self._answer_request(context, call_next, request)
 
     def _call(self, context: Any, call_next: Any, request: Any) -> Any:
         # Called from Python, or by another tool: there FastMCP's own exceptions are the contract.
@@ -383,7 +383,7 @@ class _AnswersMiddleware(Middleware):
         call.in_span = False
         return self.boundary.handle(call, _ComponentCall(self, call, context, call_next))
 
-    async def _requested(self, context: Any, call_next: Any, request: Any) -> Any:
+    async def _answer_request(self, context: Any, call_next: Any, request: Any) -> Any:
         named, bound, message = self._named.get(context.method), fastmcp_request_ctx.get(), context.message
         if named is not None and not hasattr(message, named[1]):
             named = None

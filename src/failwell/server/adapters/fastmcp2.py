@@ -61,7 +61,7 @@ def install(server: Any, boundary: Boundary) -> None:
         return
 
     @asynccontextmanager
-    async def guarded() -> AsyncIterator[None]:
+    async def start_worker() -> AsyncIterator[None]:
         async with original():
             # The worker has not begun: that takes until somebody waits.
             tasks = getattr(server._docket, "tasks", {})
@@ -72,7 +72,7 @@ def install(server: Any, boundary: Boundary) -> None:
                 tasks[key] = function if made is None else made
             yield
 
-    server._docket_lifespan = guarded
+    server._docket_lifespan = start_worker
 
 
 def install3(server: Any, boundary: Boundary) -> None:
@@ -178,9 +178,9 @@ def _look_at_results(server: Any) -> None:
     async def get_tool(key: str) -> Any:
         tool = await find(key)
         if hasattr(tool, "fn") and "_failwell" not in tool.__dict__:
-            twin = tool.model_copy(update={"fn": _looking(tool.fn, tool.name)})
+            twin = tool.model_copy(update={"fn": _watch_function(tool.fn, tool.name)})
             kind: type = type(tool)
-            object.__setattr__(tool, "__class__", _running_twin(kind))
+            object.__setattr__(tool, "__class__", _watch_twin(kind))
             tool.__dict__["_failwell"] = twin
         return tool
 
@@ -221,7 +221,7 @@ def _components_within(server: Any, depth: int = 0) -> Iterator[Any]:
 
 
 @functools.cache
-def _running_twin(kind: type) -> type:
+def _watch_twin(kind: type) -> type:
     class Twin(kind):  # type: ignore[misc]
         async def run(self, arguments: dict[str, Any]) -> Any:
             twin, call = self.__dict__["_failwell"], current.get()
@@ -241,43 +241,43 @@ def _running_twin(kind: type) -> type:
     return named_like(Twin, kind)
 
 
-def _looking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _watch_function(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     """The function of a tool, with a failure that it returns raised, and word that it has ended."""
 
-    def ended(value: Any) -> Any:
+    def finish(value: Any) -> Any:
         value = unwrapped(value)
         mark_finished(name, value)
         return value
 
-    async def awaited(value: Awaitable[Any]) -> Any:
-        return ended(await value)
+    async def wait(value: Awaitable[Any]) -> Any:
+        return finish(await value)
 
     @functools.wraps(function)
-    def called(*given: Any, **options: Any) -> Any:
+    def run_function(*given: Any, **options: Any) -> Any:
         value = function(*given, **options)
-        return awaited(value) if inspect.isawaitable(value) else ended(value)
+        return wait(value) if inspect.isawaitable(value) else finish(value)
 
-    return called
+    return run_function
 
 
 def _transform_results(server: Any, boundary: Boundary) -> None:
     """The same of FastMCP 3; a server that is mounted in another has tools of its own."""
-    if not any(isinstance(each, _Returned) for each in server.transforms):
-        server.add_transform(_Returned(boundary))
+    if not any(isinstance(each, _ResultTransform) for each in server.transforms):
+        server.add_transform(_ResultTransform(boundary))
 
 
-class _Returned(Transform):
+class _ResultTransform(Transform):
     """Gives out tools that look at what their function returned before it is made into a result."""
 
     def __init__(self, boundary: Boundary) -> None:
         self.boundary = boundary
         self.checkers = Checkers()
-        self._twins = Twins(self._looked_at)
+        self._twins = Twins(self._watch)
 
     async def get_tool(self, name: str, call_next: Any, *, version: Any = None) -> Any:
         return self._twins(await call_next(name, version=version))
 
-    def _looked_at(self, tool: Any) -> Any:
+    def _watch(self, tool: Any) -> Any:
         if tool is None or "_failwell" in tool.__dict__:
             return tool
         mounted = getattr(innermost(tool), "_server", None)
@@ -285,18 +285,18 @@ class _Returned(Transform):
             _transform_results(mounted, self.boundary)
         # The tool of a mounted server hands a call on before its own `run`.
         kind: Any = type(tool)
-        return twin_of(tool, _looking3(kind, "_run" if hasattr(tool, "_server") else "run"), self)
+        return twin_of(tool, _watch_kind(kind, "_run" if hasattr(tool, "_server") else "run"), self)
 
 
 @functools.cache
-def _looking3(kind: type, entry: str) -> type:
+def _watch_kind(kind: type, entry: str) -> type:
     from fastmcp.tools import ToolResult
 
-    class Looking(kind):  # type: ignore[misc]
-        async def _noted(self, run: Awaitable[Any]) -> Any:
+    class WatchedTool(kind):  # type: ignore[misc]
+        async def _note_run(self, run: Awaitable[Any]) -> Any:
             if (inner := self.__dict__["_failwell_inner"]) is not None:
                 add_alias(self.name, inner)
-            mine: _Returned = self.__dict__["_failwell"]
+            mine: _ResultTransform = self.__dict__["_failwell"]
             try:
                 result = await run
                 is_error = getattr(result, "is_error", False) is True
@@ -323,5 +323,5 @@ def _looking3(kind: type, entry: str) -> type:
             return convert_result(super().convert_result, value)
 
     run = getattr(kind, entry)
-    setattr(Looking, entry, lambda self, *given, **options: self._noted(run(self, *given, **options)))
-    return named_like(Looking, kind)
+    setattr(WatchedTool, entry, lambda self, *given, **options: self._note_run(run(self, *given, **options)))
+    return named_like(WatchedTool, kind)

@@ -1,6 +1,6 @@
 """Version 1 of the SDK: its FastMCP, its low-level Server, and what FastMCP 2 and 3 have in common with them.
 
-The SDK's own handler of `tools/call` makes a text of every exception. The function that it calls is noted, so that its
+The SDK's own handler of `tools/call` makes a text of every exception. The function that it calls is watched, so that its
 way with results stays as it is. All handlers are wrapped where the server looks them up, so that it does not matter
 when they are registered.
 """
@@ -161,7 +161,7 @@ class OlderTools(ServedTools):
     def call(self, handler: Handler) -> Handler:
         is_sdks = _note_runs(handler)
 
-        async def guarded(request: Any) -> Any:
+        async def answer(request: Any) -> Any:
             params = request.params
             if _is_within():
                 return await handler(request)
@@ -172,19 +172,19 @@ class OlderTools(ServedTools):
             # Made as it is: to hold it against all that a server may answer takes as long as to write it.
             return last if last is not None and result is last.root else types.ServerResult.model_construct(result)
 
-        return guarded
+        return answer
 
 
 def _note_runs(handler: Handler) -> bool:
-    """Have the function that the SDK's handler of `tools/call` calls noted; False of a handler of somebody's own."""
+    """Have the function that the SDK's handler of `tools/call` calls watched; False of a handler of somebody's own."""
     code = getattr(handler, "__code__", None)
     if code is None or "func" not in code.co_freevars:
         return False
     cell = (handler.__closure__ or ())[code.co_freevars.index("func")]
     function = cell.cell_contents
 
-    async def noted(*given: Any, **options: Any) -> Any:
-        call = _noting.get()
+    async def note_run(*given: Any, **options: Any) -> Any:
+        call = _current_run.get()
         if call is None:
             return await function(*given, **options)
         call.entered = True
@@ -195,7 +195,7 @@ def _note_runs(handler: Handler) -> bool:
             raise
         return call.returned
 
-    cell.cell_contents = noted
+    cell.cell_contents = note_run
     return True
 
 
@@ -244,14 +244,14 @@ class _OlderCall(ToolCall):
             params = asked.params.model_copy(update={"arguments": arguments})
             asked = asked.model_copy(update={"params": params})
         self._forget()
-        token = _noting.set(self)
+        token = _current_run.set(self)
         try:
             self.last = await self._handler(asked)
         except BaseException:
             if self.raised is None:
                 raise
         finally:
-            _noting.reset(token)
+            _current_run.reset(token)
         if (raised := self.raised) is not None:
             is_proxys = self.last is not None and not has_finished(name) and all(each is raised for each in self.runs)
             if is_proxys and is_of_proxy(raised) and await tools.stands_for_another(name):
@@ -296,14 +296,14 @@ class _OlderCall(ToolCall):
         return found
 
 
-_noting: ContextVar[_OlderCall | None] = ContextVar("failwell_noting", default=None)
+_current_run: ContextVar[_OlderCall | None] = ContextVar("failwell_noting", default=None)
 
 
 def run_raised(name: str, exc: BaseException) -> None:
     """Say what a run of a tool has raised; arguments that were refused were no run."""
-    noting, call = _noting.get(), current.get()
-    if noting is not None and call is not None and call.is_of(name) and not is_refusal(links := trail(exc)):
-        noting.runs += (links[-1][0],)
+    run_now, call = _current_run.get(), current.get()
+    if run_now is not None and call is not None and call.is_of(name) and not is_refusal(links := trail(exc)):
+        run_now.runs += (links[-1][0],)
 
 
 def data_in(returned: Any) -> Any:
@@ -328,7 +328,7 @@ def install_on(
 
     def answering(kind: str, named: Callable[[Any], str], names: Callable[[], Any] | None = None) -> Wrapper:
         def wrap(handler: Handler) -> Handler:
-            async def guarded(request: Any) -> Any:
+            async def answer(request: Any) -> Any:
                 async def run() -> Any:
                     if (
                         kind == "prompt"
@@ -342,7 +342,7 @@ def install_on(
                     return await handler(request)
                 return await answer_request(boundary, kind, named(request.params), _request_now(), run, names=names)
 
-            return guarded
+            return answer
 
         return wrap
 
@@ -353,19 +353,19 @@ def install_on(
     def listing(handler: Handler) -> Handler:
         """Notes what it raised to the SDK, which asks it before it calls a tool."""
 
-        async def listed(request: Any) -> Any:
-            noting = _noting.get()
+        async def list_tools(request: Any) -> Any:
+            run_now = _current_run.get()
             try:
                 result = (await handler(request)).root
             except Exception as exc:
-                if noting is not None and not noting.entered:
-                    noting.refused = exc
+                if run_now is not None and not run_now.entered:
+                    run_now.refused = exc
                 raise
             tools.shown(request, result)
             # The SDK itself does not read what a tool declares.
-            return types.ServerResult(result if noting is not None else await publish(result, function))
+            return types.ServerResult(result if run_now is not None else await publish(result, function))
 
-        return listed
+        return list_tools
 
     wrappers: dict[type, Wrapper] = {
         types.CallToolRequest: tools.call,

@@ -61,10 +61,10 @@ def requests(boundary: Boundary) -> dict[str, Wrapper]:
 
     def wrapper(kind: str, named: Callable[[Any], str]) -> Wrapper:
         def wrap(handler: Handler) -> Handler:
-            def guarded(ctx: Any, params: Any) -> Awaitable[Any]:
+            def answer(ctx: Any, params: Any) -> Awaitable[Any]:
                 return answer_request(boundary, kind, named(params), ctx, lambda: handler(ctx, params))
 
-            return guarded
+            return answer
 
         return wrap
 
@@ -106,7 +106,7 @@ def install_lowlevel(server: Server[Any], boundary: Boundary) -> None:
     tools = ListedTools(server, boundary, show)
 
     def calling(handler: Handler) -> Handler:
-        def guarded(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Awaitable[Any]:
+        def answer(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> Awaitable[Any]:
             def send(arguments: dict[str, Any]) -> Awaitable[Any]:
                 is_same = arguments is params.arguments
                 return handler(ctx, params if is_same else params.model_copy(update={"arguments": arguments}))
@@ -116,18 +116,18 @@ def install_lowlevel(server: Server[Any], boundary: Boundary) -> None:
             call = ServedCall(params.name, params.arguments or {}, ctx)
             return boundary.handle(call, ToolCall(tools, call, send))
 
-        return guarded
+        return answer
 
     def listing(handler: Handler) -> Handler:
         """Sees what the client is shown, so that calls are held against the same."""
 
-        async def observed(ctx: Any, params: Any) -> Any:
+        async def observe(ctx: Any, params: Any) -> Any:
             result = await handler(ctx, params)
             is_more = getattr(params, "cursor", None) is not None
             tools.remember(connection_of(ctx), getattr(result, "tools", None) or (), is_more=is_more)
             return result
 
-        return observed
+        return observe
 
     boundary.list_tools = tools.all
     install_on(server, boundary, {**requests(boundary), "tools/call": calling, "tools/list": listing}, tools.get)

@@ -131,7 +131,7 @@ def add_middleware(server: Any, boundary: Boundary, tool_info: Callable[[str], T
     middleware.insert(1 if outer else 0, failwell_middleware)
 
 
-class _Refused(JSONRPCError):
+class _RefusalMessage(JSONRPCError):
     """An answer to an id that the SDK would not take, but that can be read."""
 
     id: Any
@@ -163,16 +163,16 @@ class _Writer(_Stream):
 
     def send(self, item: SessionMessage) -> Awaitable[None]:
         # No coroutine of its own around the other: every answer leaves through here.
-        message = _opened(item)
+        message = _message_of(item)
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
-            if kind is JSONRPCError and (completed := self._completed(message, asked)) is not None:
+            if kind is JSONRPCError and (completed := self._complete(message, asked)) is not None:
                 item = SessionMessage(enclosed(message.model_copy(update={"error": completed})), item.metadata)
         sent: Awaitable[None] = self._inner.send(item)
         return sent
 
-    def _completed(self, message: JSONRPCError, asked: JSONRPCRequest | None) -> ErrorData | None:
+    def _complete(self, message: JSONRPCError, asked: JSONRPCRequest | None) -> ErrorData | None:
         method, error = "" if asked is None else asked.method, message.error
         if GENERATION == 1 and asked is not None and error.message == SDK_WORDS:
             # 1.x says the same of a method that it does not know, of parameters, and of what comes too early.
@@ -184,7 +184,9 @@ class _Writer(_Stream):
 
     async def refuse(self, refusal: Refusal) -> None:
         """Answer what the server does not see."""
-        answer = _Refused(jsonrpc="2.0", id=refusal.id, error=ErrorData.model_validate(self._wrong.to_error(refusal)))
+        answer = _RefusalMessage(
+            jsonrpc="2.0", id=refusal.id, error=ErrorData.model_validate(self._wrong.to_error(refusal))
+        )
         if not refusal.is_owed:
             return
         message: Any = answer
@@ -216,7 +218,7 @@ class _Reader(_Stream):
         unanswered = self._writer.unanswered
         while True:
             item = await read()
-            message = item if isinstance(item, Exception) else _opened(item)
+            message = item if isinstance(item, Exception) else _message_of(item)
             refusal: Refusal | Request | None = None
             if type(message) is JSONRPCRequest:
                 if message.id not in unanswered:
@@ -251,7 +253,7 @@ class _Reader(_Stream):
             await self._writer.refuse(refusal)
 
 
-def _opened(item: SessionMessage) -> Any:
+def _message_of(item: SessionMessage) -> Any:
     """A message out of its envelope, which only 1.x has."""
     return item.message.root if GENERATION == 1 else item.message  # type: ignore[union-attr]
 
@@ -356,7 +358,7 @@ class CheckedPosts:
             elif held is not None and message["type"] == "http.response.body":
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    await self._reworded(read, body, held)(scope, receive, send)
+                    await self._reword(read, body, held)(scope, receive, send)
                 return
             if key is not None and _is_answer(message):
                 # Before it is sent: whoever reads it may use the id again at once.
@@ -370,7 +372,7 @@ class CheckedPosts:
             if key is not None:
                 unanswered.discard(key)
 
-    def _reworded(self, read: Request | Refusal | None, said: bytes, start: Message) -> Response:
+    def _reword(self, read: Request | Refusal | None, said: bytes, start: Message) -> Response:
         """Our answer to what is no request, or the transport's answer to one with what the contract has beside it."""
         if not isinstance(read, Request):
             read = read or _NO_MESSAGE

@@ -226,7 +226,7 @@ class Group:
 
     def split(self, arguments: Mapping[str, Any], tools: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """The action, and the arguments that are its own: with the discriminator only if it has one of that name."""
-        name = self.routed(arguments)
+        name = self.choose_action(arguments)
         keeps = self.discriminator in properties_of(tools[name].parameters)
         return name, {key: value for key, value in arguments.items() if keeps or key != self.discriminator}
 
@@ -239,7 +239,7 @@ class Group:
         error.__cause__ = rejected
         return error.replace(sent=shown_arguments({self.discriminator: action, **arguments}, schema))
 
-    def routed(self, arguments: Mapping[str, Any]) -> str:
+    def choose_action(self, arguments: Mapping[str, Any]) -> str:
         """The action that a call is about; contract 002's routing error, raised, if there is none."""
         field, sent = self.discriminator, arguments.get(self.discriminator, "")
         if isinstance(sent, str) and sent in self.actions:
@@ -281,12 +281,12 @@ class Group:
 def entry(group: Group) -> Callable[..., Any]:
     """The function of a framework's tool: not to be called, but by it an adapter finds the group."""
 
-    def grouped() -> None:
+    def run_group() -> None:
         raise TypeError(f"The actions of {group.name!r} are called by name, through the server.")
 
-    grouped.__name__ = grouped.__qualname__ = group.name
-    setattr(grouped, GROUP, group)
-    return grouped
+    run_group.__name__ = run_group.__qualname__ = group.name
+    setattr(run_group, GROUP, group)
+    return run_group
 
 
 def name_taken(group: Group) -> ValueError:
@@ -299,11 +299,11 @@ def _awaitable(fn: Callable[..., Any]) -> Callable[..., Any]:
         return fn
 
     @functools.wraps(fn)
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
+    async def wait_for(*args: Any, **kwargs: Any) -> Any:
         result = fn(*args, **kwargs)
         return await result if inspect.isawaitable(result) else result
 
-    return awaited
+    return wait_for
 
 
 def _together(hints: list[bool | None], *, decides: bool) -> bool | None:
