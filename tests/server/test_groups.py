@@ -503,7 +503,7 @@ def test_a_flat_schema_requires_what_all_actions_require() -> None:
 def test_facts_are_those_of_the_action(framework: str) -> None:
     group = group_app.projects(CONTEXTS[framework]).add_to(MAKERS[framework]())
     reads, deletes = group.facts({"action": "list"}), group.facts({"action": "delete", "id": "7"})
-    assert (reads.label, reads.traits.nature, reads.structured) == ("projects/list", Nature.READ, False)
+    assert (reads.label, reads.traits.nature, reads.output) == ("projects/list", Nature.READ, None)
     assert (deletes.label, deletes.traits.nature) == ("projects/delete", Nature.IDEMPOTENT)
     assert deletes.schema is not None
     assert deletes.schema["properties"]["action"] == {"const": "delete"}

@@ -1,8 +1,7 @@
 """Version 1 of the SDK: its FastMCP, its low-level Server, and what FastMCP 2 and 3 have in common with them.
 
-The SDK's own handler of `tools/call` makes a text of every exception. The function that it calls is watched, so that its
-way with results stays as it is. All handlers are wrapped where the server looks them up, so that it does not matter
-when they are registered.
+The SDK's own handler of `tools/call` makes a text of every exception. The function that it calls is watched, so that
+its way with results stays as it is. All handlers are wrapped as they are registered, whenever that is.
 """
 
 from __future__ import annotations
