@@ -22,7 +22,7 @@ TABLE = ("readers/exceptions/exception_table.py", "classify")
 
 
 # What is walked today. These numbers only fall; the goal is 16 modules and 200 calls.
-LIMITS = {"mcpserver": (32, 218), "lowlevel": (32, 216), "fastmcp": (34, 259)}
+LIMITS = {"mcpserver": (32, 218), "lowlevel": (32, 216), "fastmcp": (34, 244)}
 """For each framework: how many modules a failure passes, and how many calls of ours that takes."""
 
 
