@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from mcp.server.context import ServerRequestContext
@@ -165,7 +166,7 @@ def install_mcpserver(server: MCPServer[Any], boundary: Boundary) -> None:
         served = ServedCall(name, arguments, request)
         if not served.is_clients:
             return call(name, arguments, context)
-        return boundary.handle(served, ToolCall(tools, served, lambda given: call(name, given, context)))
+        return boundary.handle(served, ToolCall(tools, served, partial(call, name, context=context)))
 
     def read_resource(uri: Any, context: Any = None) -> Awaitable[Any]:
         def uris() -> list[Any]:

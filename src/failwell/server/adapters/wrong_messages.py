@@ -47,6 +47,8 @@ from .shared import settings
 SERVER_INFO: Final = "io.modelcontextprotocol/serverInfo"
 # What the runner itself says about a request.
 _RUNNERS: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
+# 1.x has an envelope around each message.
+_ENVELOPED: Final = GENERATION == 1
 _READER: Final = "stdio_server.<locals>.stdin_reader"
 _NO_MESSAGE: Final = Refusal(
     ToolError("The message is neither a request nor an answer.", code="INVALID_REQUEST"), None, "", is_owed=False
@@ -163,7 +165,7 @@ class _Writer(_Stream):
 
     def send(self, item: SessionMessage) -> Awaitable[None]:
         # No coroutine of its own around the other: every answer leaves through here.
-        message = _message_of(item)
+        message: Any = item.message.root if _ENVELOPED else item.message  # type: ignore[union-attr]
         kind = type(message)
         if kind is JSONRPCResponse or kind is JSONRPCError:
             asked = self.unanswered.pop(message.id, None)
@@ -218,7 +220,8 @@ class _Reader(_Stream):
         unanswered = self._writer.unanswered
         while True:
             item = await read()
-            message = item if isinstance(item, Exception) else _message_of(item)
+            message = item if isinstance(item, Exception) else item.message
+            message = message.root if _ENVELOPED and message is not item else message
             refusal: Refusal | Request | None = None
             if type(message) is JSONRPCRequest:
                 if message.id not in unanswered:
@@ -251,11 +254,6 @@ class _Reader(_Stream):
             if not isinstance(refusal, Refusal):
                 return item  # type: ignore[no-any-return]
             await self._writer.refuse(refusal)
-
-
-def _message_of(item: SessionMessage) -> Any:
-    """A message out of its envelope, which only 1.x has."""
-    return item.message.root if GENERATION == 1 else item.message  # type: ignore[union-attr]
 
 
 def _last_line() -> str:
