@@ -220,7 +220,7 @@ class _Reader(_Stream):
         unanswered = self._writer.unanswered
         while True:
             item = await read()
-            message = item if isinstance(item, Exception) else item.message
+            message: Any = item if isinstance(item, Exception) else item.message
             message = message.root if _ENVELOPED and message is not item else message
             refusal: Refusal | Request | None = None
             if type(message) is JSONRPCRequest:
