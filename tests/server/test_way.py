@@ -21,8 +21,8 @@ TABLE = ("readers/exceptions/exception_table.py", "classify")
 """Asked first where somebody has rows of their own, as other tests in the process may have."""
 
 
-# What is walked today. These numbers only fall; the goal is 16 modules and 200 calls.
-LIMITS = {"mcpserver": (32, 218), "lowlevel": (32, 216), "fastmcp": (34, 244)}
+# What is walked today. These numbers only fall; the goal is 16 modules.
+LIMITS = {"mcpserver": (31, 200), "lowlevel": (31, 198), "fastmcp": (33, 221)}
 """For each framework: how many modules a failure passes, and how many calls of ours that takes."""
 
 

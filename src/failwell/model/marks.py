@@ -82,11 +82,10 @@ def marked_effect(exc: BaseException) -> Effect | None:
         # Nobody has kept them. Where the exception came from says at least whether the first of them was reached.
         return Effect.UNKNOWN if _is_past_marks(exc) else None
     is_before = _marks_own_effects(exc) and not _is_past_marks(exc)
-    if passed.effect is Effect.DONE and is_before:
-        # In another round of a loop.
-        return Effect.PARTIAL
-    if passed.effect is not None:
-        return passed.effect
+    effect = passed.effect
+    if effect is not None:
+        # Above the first mark, in another round of a loop.
+        return Effect.PARTIAL if effect is Effect.DONE and is_before else effect
     if not passed.is_complete:
         return Effect.UNKNOWN
     # Not reached yet, or undone, by a tool that marks its effects: the rest of it has none, by its author's word.

@@ -190,7 +190,9 @@ class Boundary:
                     self.observer.ended(call, ToolInfo(call.tool), None)
                     raise
                 failed = await self._advise(call, failed)
-                outcome = await self._ask(call, failed, answers)
+                outcome: Answers | Outcome | InputRequiredResult = failed.outcome
+                if isinstance(outcome, NeedsInput) or self.options.questions != "ask":
+                    outcome = await self._ask(call, failed, answers)
                 if isinstance(outcome, InputRequiredResult):
                     self.observer.ended(call, failed.tool, None, asked=True)
                     return framework.from_sdk(outcome)
@@ -272,10 +274,11 @@ class Boundary:
 
     async def _hold(self, call: ServedCall, error: ToolError, tool: ToolInfo) -> None:
         """Hold a write that may have been done. A key answers by itself."""
-        if not self.reader.effects.traits(tool).writes or (self.idempotency is not None and key_of(call) is not None):
-            return
-        if leaves_in_doubt(error):
-            await self.holds.failed(call, error, error.verify or await self._verify_call(call))
+        is_write = self.reader.effects.traits(tool).nature is Nature.WRITE
+        has_key = self.idempotency is not None and key_of(call) is not None
+        if is_write and not has_key and leaves_in_doubt(error):
+            # The read call that tells is looked for when the call is made again.
+            await self.holds.failed(call, error)
 
     async def _verify_call(self, call: ServedCall) -> Action | None:
         """The read call that tells whether this call was done."""
@@ -299,9 +302,7 @@ class Boundary:
     ) -> Answers | Outcome | InputRequiredResult:
         """What asking the user leads to, where there is something to ask: answers, or how the call ends."""
         outcome = failed.outcome
-        question = outcome if isinstance(outcome, NeedsInput) else None
-        if question is None and self.options.questions != "ask":
-            question = missing_arguments_question(outcome)
+        question = outcome if isinstance(outcome, NeedsInput) else missing_arguments_question(outcome)
         if question is None or self.options.questions == "result":
             return question or outcome
         found = await ask(call, question, before or Answers({}, 0), failed.tool.schema, failed.guard)

@@ -244,7 +244,7 @@ class Reader:
                 # A model that reads what is wrong is shown the whole call that it is to make.
                 changes["sent"] = arguments
             outcome = outcome.replace(**changes) if changes else outcome
-        return self.failed(outcome, tool, exc, arguments)
+        return FailedCall(outcome, tool, exc, self.guard(tool.schema).hearing(arguments))
 
     def failed(
         self, outcome: Outcome, tool: ToolInfo, raised: BaseException, arguments: Mapping[str, Any] | None
@@ -359,7 +359,7 @@ class Reader:
         )
         changes = self.effects.of(error, tool, source=source, exc=exc, nested=nested) | changes
         effect = changes.get("effect", error.effect)
-        if source is Source.REFUSED and effect is None and self.effects.traits(tool).writes:
+        if source is Source.REFUSED and effect is None and self.effects.traits(tool).nature is Nature.WRITE:
             # Whether the raise stood before or after the work nobody knows.
             return withhold_retry(error, as_written=is_told, **changes)
         return error.replace(**changes)

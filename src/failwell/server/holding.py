@@ -15,7 +15,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 
 from failwell.formats import MODERN_ERA
 from failwell.idempotency import HoldStore, shared_hold
-from failwell.model import Action, ToolError
+from failwell.model import ToolError
 from failwell.recovery import Held, Hold
 from failwell.sdk import InputRequiredResult
 
@@ -72,10 +72,15 @@ class Holds:
         hold = self.of(call, make=self._store is not None)
         return None if hold is None else await self._run(hold.find, call.tool, call.arguments, time.monotonic())
 
-    async def failed(self, call: ServedCall, error: ToolError, check: Action | None) -> None:
+    async def failed(self, call: ServedCall, error: ToolError) -> None:
         """A write failed."""
-        if (hold := self.of(call)) is not None:
-            await self._run(hold.failed, call.tool, call.arguments, error, check, time.monotonic())
+        if (hold := self.of(call)) is None:
+            return
+        given = call.tool, call.arguments, error, error.verify, time.monotonic()
+        if self._store is None:
+            hold.failed(*given)
+        else:
+            await self._run(hold.failed, *given)
 
     async def succeeded(self, call: ServedCall, began: float, *, reads: bool) -> None:
         """A call worked that began at that time."""

@@ -132,7 +132,7 @@ class FunctionTools(ServedTools):
             if not is_crash and not str(raised).startswith("Error executing tool "):
                 break
             # Another tool, called by this one, fails after this one has begun.
-            nested = nested or any(trace.tb_frame.f_code is code for trace in frames(raised))
+            nested = nested or code in [trace.tb_frame.f_code for trace in frames(raised)]
             rejected = not is_crash and isinstance(raised.__cause__, ValidationError) and not nested
             raised = raised.__cause__
         return raised, {"rejected": rejected, "nested": nested}
