@@ -44,11 +44,6 @@ def doubt(error: ToolError, *, with_reason: bool = True) -> str:
     return state.replace("{tool}", tool[:1].upper() + tool[1:] if error.tool is None else tool)
 
 
-def stands_alone(error: ToolError) -> bool:
-    """Whether somebody's words stand as they are. Nobody said what the call has done, so no format adds advice."""
-    return bool(error.authored) and error.standing == "quoted" and error.effect not in IN_DOUBT
-
-
 def next_step(error: ToolError) -> str:
     """The one thing to do about it: the call that tells, or to ask."""
     effect = error.effect

@@ -26,8 +26,9 @@ from failwell.model import (
 )
 
 from .crosswalk import default_code, number_of
-from .doubt import recovery, stands_alone
+from .doubt import recovery
 from .keys import TOOL_ERROR
+from .text import stands_alone
 from .wire import (
     OBJECT,
     RESERVED,

@@ -26,7 +26,7 @@ from failwell.model import (
     rfc3339,
 )
 
-from .doubt import doubt, next_step, stands_alone
+from .doubt import doubt, next_step
 from .next_call import changed, mends_all, next_call
 from .wire import FIX_FIELDS, Format, build, whole
 from .wrong_argument import ordered, reason, strange_names
@@ -55,6 +55,11 @@ _VALIDATORS: Final = re.compile(r"(?:Invalid arguments|Input validation error|\d
 _CLOSING: Final = ('"', "”", ")")
 _ENDS: Final = ".!?:;…"
 _USUAL: Final = Policy()
+
+
+def stands_alone(error: ToolError) -> bool:
+    """Whether somebody's words stand as they are. Nobody said what the call has done, so no format adds advice."""
+    return bool(error.authored) and error.standing == "quoted" and error.effect not in IN_DOUBT
 
 
 def dump(error: ToolError) -> str:
