@@ -447,10 +447,12 @@ def is_clients(exc: BaseException) -> bool:
 
 def contract_text(exc: BaseException) -> str | None:
     """The text of a framework's own `ToolError` that is a whole failure in the form of a contract."""
-    if not any(each.__name__ == "ToolError" and is_frameworks_module(each.__module__) for each in type(exc).__mro__):
-        return None
-    text = str(exc)
-    return text if isinstance(parse(text), ToolError) else None
+    # A loop, since this is asked of every failure, and a generator is a call for each class.
+    for base in type(exc).__mro__:
+        if base.__name__ == "ToolError" and is_frameworks_module(base.__module__):
+            words = str(exc)
+            return words if isinstance(parse(words), ToolError) else None
+    return None
 
 
 def own_error(exc: Any) -> Any:

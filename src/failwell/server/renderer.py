@@ -81,8 +81,9 @@ class Renderer:
         if error is not None and self.protocol and self.is_protocol(error):
             found = own or self._contract(_completed(error, as_written), era=era)
             raise protocol_error(found["code"], found["message"], found.get("data"))
-        if self.envelope is None and error is not None and error.authored and (text := self._text(error, raised)):
-            # It keeps its bytes, as a result does that the author has built.
+        is_own = self.envelope is None and error is not None and error.authored and error.effect not in IN_DOUBT
+        if error is not None and is_own and (text := contract_text(raised)):
+            # The framework's own exception keeps its bytes, as a result does that the author has built.
             answer: dict[str, Any] = masked({"content": [{"type": "text", "text": text}]}, redact=guard.redact)
             return {**answer, "isError": error.is_error, **self._meta(error, self.form)}
         asked_for, is_negotiated = call.wanted_format()
@@ -157,10 +158,6 @@ class Renderer:
         # The runner says which kind of result it is, in the era's own words.
         answer.pop("resultType", None)
         return answer
-
-    def _text(self, error: ToolError, raised: BaseException) -> str | None:
-        """The text of the framework's own exception that holds the failure, where that is all there is to say."""
-        return None if error.effect in IN_DOUBT else contract_text(raised)
 
     def _meta(self, outcome: Outcome, format: str) -> dict[str, Any]:
         """The whole error in the `_meta` of its answer; what its form says, it says too."""
