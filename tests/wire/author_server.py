@@ -14,7 +14,7 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import httpx2
 from mcp.shared.exceptions import MCPError
@@ -51,7 +51,7 @@ def framework_error(said: str) -> Exception:
     return ToolError(said)
 
 
-def answered(status: int) -> None:
+def get_status(status: int) -> None:
     reply = httpx2.MockTransport(lambda request: httpx2.Response(status, request=request))
     with httpx2.Client(transport=reply) as client:
         client.get("https://store.example/items").raise_for_status()
@@ -72,7 +72,7 @@ def meet(case: str) -> Any:
         case ["doubt"]:
             raise fw.ToolError("Slow.", code="RATE_LIMITED", retry_after=30, effect="unknown")
         case ["http", status]:
-            answered(int(status))
+            get_status(int(status))
         case ["v1"]:
             return result(json.dumps(V1), True)
         case ["v1", "beside"]:
@@ -95,6 +95,9 @@ def meet(case: str) -> Any:
             raise MCPError(-32004, "Conflict", data)
         case ["value"]:
             raise ValueError("limit must be at most 100")
+        case ["item" | "items" as what, *rest]:
+            item = Item(id="1", amountCents=math.nan if rest else 5)
+            return item if what == "item" else [item]
         case ["asks"]:
             raise fw.NeedsInput("Which one?", fields=["case"], reason="There are two.")
     return f"found {case}"
@@ -139,10 +142,6 @@ def get_many(case: str) -> list[Item]:
     return [get_one(case)]
 
 
-def get_nested(case: dict[str, Item]) -> str:
-    return "read"
-
-
 class Order(BaseModel):
     item: Item
     items: list[Item] = []
@@ -152,7 +151,7 @@ def add_order(order: Order) -> str:
     return "added"
 
 
-def open_box(pass_key: Annotated[Literal["gold", "silver"], Field()]) -> str:
+def open_box(api_key: Literal["gold", "silver"]) -> str:
     return "open"
 
 

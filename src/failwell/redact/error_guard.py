@@ -274,12 +274,16 @@ class Guard:
         for name in ("sent", "value"):
             if not _says_nothing(problem.get(name)):
                 cleaned[name] = self.redact.mask
-        if "options" in problem:
+        # What a schema offers to choose from is public.
+        public = problem.get("options", ()) if problem.get("rule") == "enum" else ()
+        if "options" in problem and not public:
             cleaned["options"] = [self.redact.mask]
         for name in ("message", "expected"):
             # The message about a bad value usually quotes it.
-            if isinstance(cleaned.get(name), str):
-                cleaned[name] = _QUOTED.sub(self.redact.mask, cleaned[name])
+            if isinstance(words := cleaned.get(name), str):
+                bad, mask = problem.get("sent"), self.redact.mask
+                is_only = bool(public) and isinstance(bad, str) and bad != "" and bad in words
+                cleaned[name] = words.replace(str(bad), mask) if is_only else _QUOTED.sub(mask, words)
         if not _describes(problem.get("expected", "")):
             cleaned["expected"] = self.redact.mask
         return cleaned

@@ -236,7 +236,10 @@ def _trim(value: Json, texts: int, items: int) -> Json:
         return kept | ({"…": f"{len(value) - items} more were cut"} if len(value) > items else {})
     if isinstance(value, list):
         kept_items = [_trim(item, texts, items) for item in value[:items]]
-        return kept_items + ([f"{len(value) - items} more were cut"] if len(value) > items else [])
+        gone: Json = f"{len(value) - items} more were cut"
+        # Whoever reads a list of objects finds nothing else in it.
+        gone = {"…": gone} if all(isinstance(item, dict) for item in kept_items) else gone
+        return [*kept_items, gone] if len(value) > items else kept_items
     return value
 
 

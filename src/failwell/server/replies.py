@@ -125,7 +125,7 @@ def convert_result(convert: Callable[[Any], T], returned: Any) -> T:
             some = value if isinstance(value, (list, tuple)) else (value,)
             # It is for the framework to say what a result, a block or a picture is.
             is_content = any(type(each).__module__.partition(".")[0] in _FRAMEWORKS for each in some)
-            call.data = () if is_content else (_data(value, getattr(result, _STRUCTURED, None)),)
+            call.data = () if is_content else (_data(value, result),)
         return result
     except (PydanticSerializationError, UnwritableResult) as exc:
         raise UnwritableResult(value) from exc
@@ -134,10 +134,13 @@ def convert_result(convert: Callable[[Any], T], returned: Any) -> T:
         raise BrokenResult(value) from exc
 
 
-def _data(value: object, held: dict[str, Any] | None) -> Any:
-    """The data that a framework has made of a value: what it holds as data, else the value itself."""
+def _data(value: object, result: Any) -> Any:
+    """The data that a framework has made of a value: what it holds as data, else the value itself, by the names that
+    the framework writes. NaN is no JSON, whatever the framework makes of it."""
+    own, held = _json(value), getattr(result, _STRUCTURED, None)
     if held is None:
-        return _json(value)
+        named, blocks = _json(value, by_alias=False), getattr(result, "content", ())
+        return named if [read_json(getattr(each, "text", "")) for each in blocks] == [named] else own
     if held.keys() == _WRAPPED:
         # It puts what is no object under this key, and nothing says whether it did.
         raw = to_jsonable_python(value, fallback=str)
@@ -146,10 +149,10 @@ def _data(value: object, held: dict[str, Any] | None) -> Any:
     return _json(held)
 
 
-def _json(value: object) -> Any:
+def _json(value: object, *, by_alias: bool = True) -> Any:
     """A value as JSON, all of it; raises where that cannot be."""
     try:
-        data = to_jsonable_python(value, by_alias=True)
+        data = to_jsonable_python(value, by_alias=by_alias)
         json.dumps(data, ensure_ascii=False, allow_nan=False)
     except (PydanticSerializationError, ValueError, RecursionError) as exc:
         raise UnwritableResult(value) from exc
