@@ -19,9 +19,9 @@ from failwell.check import CheckOptions, CheckReport, CheckTarget, Waits, check
 from field_servers import SERVERS, NotInstalled, Server
 
 # What a busy machine takes to start is no finding.
-OPTIONS = CheckOptions(waits=Waits(start=180, call=10), most_tools=30)
+OPTIONS = CheckOptions(waits=Waits(start=180, call=10), most_tools=30, max_time=300)
 _HEADER = """\
-| server | language | tools graded | score | through wrap | worst findings |
+| server | language | tools graded fully + by refusals | score | through wrap | worst findings |
 |---|---|--:|--:|--:|---|"""
 
 
@@ -51,7 +51,7 @@ def _graded(server: Server, twice: bool) -> tuple[str, bool]:
     graded = direct.graded
     score = f"{direct.score} {direct.grade}" + ("" if again.score == direct.score else f", then {again.score}")
     worst = ", ".join(f"`{rule}`" for rule, _, _ in direct.first_to_fix())
-    tools = f"{graded['graded']} of {graded['tools']}"
+    tools = f"{graded['fully']} + {graded['refusals']} of {graded['tools']}"
     line = f"| {server.package} | {server.language} | {tools} | {score} | {wrapped.score} {wrapped.grade} | {worst} |"
     return line, again.score == direct.score
 

@@ -27,18 +27,11 @@ TS_TWINS: Final = (
     _twin("strips", "v1", "recovery", "an unknown argument ignored", ("get_book", {"book_id": "bk_1", "zz": 1}), lambda s: not s.is_error),
     _twin("strips-2", "v2", "recovery", "an unknown argument ignored", ("get_book", {"book_id": "bk_1", "zz": 1}), lambda s: not s.is_error),
     _twin("exits", "low", "recovery", "the process ends at a wrong type", ("get_book", {"book_id": 1}), lambda s: not s.alive),
-    _twin("fetch-failed", "v2", "action", "the transport's two words", _NO_BOOK, lambda s: s.text == "fetch failed"),
-    _twin("zod-dump", "low", "action", "zod's own list of issues", ("get_book", {}), lambda s: '"path"' in s.text),
     _twin("console", "v1", "protocol", "words on stdout in the middle of a call", _NO_BOOK, lambda s: any("noise" in frame for frame in s.frames)),
     _twin("token", "v2", "safety", "the server's own key", _NO_BOOK, lambda s: "sk-live" in s.text),
     _twin("any-tool", "low", "protocol", "an unknown tool that succeeds", ("no_such_tool", {}), lambda s: s.result and not s.is_error),
     _twin("hangs", "low", "recovery", "no answer to a wrong type", ("get_book", {"book_id": 1}), lambda s: not s.frames and s.alive),
-    _twin("ghost", "low", "action", "a tool to call that is not there", _NO_BOOK, lambda s: "searchBooks" in s.text),
-    _twin("ghost-2", "v2", "action", "a tool to call that is not there", _NO_BOOK, lambda s: "find_all_books" in s.text),
-    _twin("again", "v1", "recovery", "a thing that is not there told as a hiccup", _NO_BOOK, lambda s: "same request again" in s.text),
     _twin("retryable", "v2", "recovery", "said to be retriable, and is not", _NO_BOOK, lambda s: '"retriable":true' in s.text),
-    _twin("undefined", "low", "action", "undefined where a tool was to be named", _NO_BOOK, lambda s: "Call undefined" in s.text),
-    _twin("foreign-argument", "v2", "action", "an argument that the tool does not have", _NO_BOOK, lambda s: "'isbn'" in s.text),
     _twin("page", "v2", "cost", "60 kB of HTML", _NO_BOOK, lambda s: len(s.text) > 60_000),
 )  # fmt: skip
 

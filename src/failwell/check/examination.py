@@ -251,6 +251,9 @@ class Examination:
         base, name = seen.base, seen.probe.argument or ""
         if base is None or not base.worked or base.essence == seen.essence or not is_reference(name):
             return False
+        if not all(isinstance(each.probe.arguments.get(name), str) for each in (base, seen)):
+            # What is counted may be there in any number.
+            return False
         other = tool.schema.absent(seen.probe.arguments)
         if other is None or other == base.probe.arguments:
             return False

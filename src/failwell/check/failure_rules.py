@@ -77,7 +77,9 @@ def _fault(seen: Observation) -> Judged:
     if not seen.essence.strip(" .:!·#"):
         return f"The failure says nothing: {seen.shown!r}"
     # Why a valid call fails, nobody knows here: it may be for the same reason as that for another thing.
-    others = [each for each in seen.peers if each.category not in (seen.category, "doing")]
+    # What is misspelt is missing, too, where unknown arguments are ignored.
+    alike = {"arguments", "names"} if seen.category in ("arguments", "names") else {seen.category}
+    others = [each for each in seen.peers if each.category not in alike | {"doing"}]
     if seen.category == "doing":
         others = [each for each in others if each.category == "tools"]
     fails_anyhow = seen.fails_anyhow or (seen.kind == "absent" and seen.base is not None and not seen.base.worked)
@@ -153,7 +155,13 @@ def _values(seen: Observation) -> Judged:
     if kind in ("missing", "wrong_type", "null", "nested") and not expects:
         # A type has a name in every language: it is enough that other faults and other types are told otherwise.
         told = _without_names(seen)
-        others = [peer for peer in _refusals(seen) if peer.probe.argument != name or peer.kind != kind]
+        of = seen.tool.schema.properties if seen.tool is not None else {}
+        others = [
+            peer
+            for peer in _refusals(seen)
+            if (peer.probe.argument == name and peer.kind != kind)
+            or of.get(peer.probe.argument or "", {}).get("type") != of.get(name, {}).get("type")
+        ]
         if not others or any(_without_names(peer) != told for peer in others):
             return True if others else None
         return f"{name!r} is refused with the same words as any other argument: {seen.shown!r}"
