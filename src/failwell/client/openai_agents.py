@@ -85,10 +85,9 @@ def _translated(exc: Exception, schema: dict[str, Any] | None, arguments: dict[s
     text = exc_text(exc)
     if isinstance(exc, UserError) and _MISSING in text:
         # The SDK looks at which arguments are there, and at nothing else.
-        missing = text.partition(_MISSING)[2].split(", ")
-        fields = [FieldError((name,), "Required", rule="required") for name in missing]
-        refused = ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
-        return (from_schema(schema, arguments, tool=tool) if schema else None) or refused
+        fields = [FieldError((name,), "Required", rule="required") for name in text.partition(_MISSING)[2].split(", ")]
+        found = from_schema(schema, arguments, tool=tool) if schema else None
+        return found or ToolError("Invalid arguments.", code="VALIDATION_ERROR", fields=fields)
     status = text.rpartition("HTTP error ")[2]
     if isinstance(exc, UserError) and status.isdigit():
         return from_http(int(status), {}, b"").replace(origin="peer", delivery="answered")
