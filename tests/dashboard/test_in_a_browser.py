@@ -23,23 +23,15 @@ from served_page import hostile
 
 import failwell as fw
 from failwell.dashboard import application
+from failwell.dashboard.pages import NAVIGATION
 from failwell.observe import CallEvent, Store, store
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 from store_world import Truth, events
 
 CHROMIUM = shutil.which("chromium")
-VIEWS = (
-    "/",
-    "/failures",
-    "/failures/1",
-    "/tools",
-    "/codes",
-    "/sessions",
-    "/unknown",
-    "/drift",
-    "/tools?tool=pay",
-)
+FAILURE = "/failure?tool=pay&kind=internal&code=OUTCOME_UNKNOWN"
+VIEWS = (*(f"/{name}" for name in NAVIGATION), FAILURE, "/tools?q=pay&since=24h", "/calls?since=1h&outcome=failed")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(
@@ -131,7 +123,7 @@ class Browsed:
 @pytest.fixture(scope="module")
 def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Browsed, str]]:
     url = f"sqlite:///{tmp_path_factory.mktemp('store') / 'events.db'}"
-    kept: Store = store(url, most=10**7)
+    kept: Store = store(url)
     for event in (*events(int(os.environ.get("FAILWELL_EVENTS_SHOWN", "100000")), Truth(), key=kept.key), *hostile()):
         kept(event)
     assert kept.flush(600)
@@ -185,7 +177,7 @@ def test_every_view_is_whole(browsed: tuple[Browsed, str], path: str, tmp_path: 
         "foreign": 0,
         "turned": True,
         # Of one failure there is nothing to choose.
-        "filter": "" if path.startswith("/failures/") else "filter",
+        "filter": "" if path == FAILURE else "filter",
     }
     assert {name: told[name] for name in same} == same
     assert told["row"] == 1
@@ -194,7 +186,7 @@ def test_every_view_is_whole(browsed: tuple[Browsed, str], path: str, tmp_path: 
     assert told["title"] == html.unescape(title[1])
 
 
-@pytest.mark.parametrize("path", ["/", "/failures", "/unknown"])
+@pytest.mark.parametrize("path", ["/", "/failures", "/calls", "/sessions", "/doubt", FAILURE])
 def test_a_phone_shows_it_and_nothing_is_cut_off(browsed: tuple[Browsed, str], path: str, tmp_path: Path) -> None:
     told = shown(browsed, path, tmp_path, width=500, dark=True)
     assert (told["hidden"], told["broken"], told["dark"], told["turned"]) == (0, None, True, False)

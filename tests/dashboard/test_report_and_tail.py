@@ -7,6 +7,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -14,8 +16,10 @@ import pytest
 from served_page import SECRET, hostile
 from test_pages import Elements
 
+import failwell as fw
 from failwell.cli import main
-from failwell.observe import store
+from failwell.idempotency import open_store, shared_hold
+from failwell.observe import CallEvent, keyed_fingerprint, store
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -162,6 +166,27 @@ def test_the_operator_says_what_became_of_a_call(tmp_path: Path, capsys: pytest.
     assert said(capsys, "resolve", "1", "done", url)[2] == "failwell: the call 1 is not in doubt any more: not done\n"
     assert "the operator says: not done" in said(capsys, "tail", url, "--no-follow")[1]
     assert said(capsys, "report", url, "--fail-on", "in-doubt>0")[0] == 0
+
+
+def test_what_the_operator_says_ends_the_hold_for_every_server_that_shares_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, keys = f"sqlite:///{tmp_path / 'events.db'}", tmp_path / "keys.db"
+    lost = fw.ToolError("It may have been done.", code="TIMEOUT", kind="transient", effect="unknown")
+    kept = store(url)
+    invoices = ({"invoice": 1}, {"invoice": 2})
+    one, other = (shared_hold(open_store(str(keys)), 300, "ann") for _ in range(2))
+    assert one is not None
+    assert other is not None
+    for sent in invoices:
+        one.failed("pay", sent, lost, None, time.monotonic())
+        printed = keyed_fingerprint("pay", sent, kept.key)
+        at = datetime.now(UTC)
+        kept(CallEvent(tool="pay", ok=False, error=lost, seconds=1, at=at, session="s", fingerprint=printed))
+    kept.close()
+    assert said(capsys, "resolve", "2", "not-done", url, "--state", str(keys))[0] == 0
+    assert [other.find("pay", sent, time.monotonic()) is None for sent in invoices] == [False, True]
+    assert [one.find("pay", sent, time.monotonic()) is None for sent in invoices] == [False, True]
 
 
 def test_the_command_serves_this_machine_and_ends_when_told(filled: str) -> None:

@@ -21,7 +21,8 @@ from places import keys_at
 import failwell as fw
 import failwell.server
 from databases import Redis
-from failwell.idempotency import SharedHold, open_store
+from failwell.idempotency import open_store
+from failwell.idempotency.holds import SharedHold
 from failwell.idempotency.leased_keys import LeasedKeys
 from failwell.model import Effect
 from failwell.recovery import Hold

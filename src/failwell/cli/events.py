@@ -45,6 +45,7 @@ def register(commands: Commands) -> None:
     parser.add_argument("id", metavar="ID", help="of the page of calls in doubt, or the id that the user was told")
     parser.add_argument("word", choices=["done", "not-done"], help="what became of the call")
     _add_store(parser, resolve)
+    parser.add_argument("--state", metavar="FILE|URL", help="end the hold in this store of keys, as in wrap --state")
 
 
 def _add(commands: Commands, name: str, run: Any, text: str) -> ArgumentParser:
@@ -129,11 +130,19 @@ def tail(options: Namespace) -> int:
 
 
 def resolve(options: Namespace) -> int:
-    from failwell.observe import BadStore, Database, address_of
+    from failwell.idempotency import StoreUnusable, open_store
+    from failwell.observe import BadStore, Database, address_of, keyed_hash
     from failwell.observe import resolve as resolve_call
 
-    with stop_on(BadStore), closing(_read(options.store)), closing(Database(address_of(options.store))) as database:
-        call = resolve_call(database, options.id, is_done=options.word == "done")
+    with stop_on(BadStore, StoreUnusable, ImportError), closing(_read(options.store)):
+        # Servers and relays keep theirs apart.
+        spaces = () if options.state is None else ("keys", "relay")
+        holds = [open_store(options.state, namespace=namespace) for namespace in spaces]
+        with closing(Database(address_of(options.store))) as database:
+            key, call = database.key, resolve_call(database, options.id, is_done=options.word == "done")
+        for each in holds:
+            each.end_holds(lambda held: keyed_hash(held, key) == call.print)
+            each.close()
     print(f"{call.tool}, call {call.id}: {options.word.replace('-', ' ')}")
     return 0
 

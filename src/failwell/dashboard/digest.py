@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -32,15 +32,15 @@ class BadLimit(ValueError):
     """A condition that cannot be read, in one line."""
 
 
-_MEASURES: Final[dict[str, Callable[[Numbers, int], float | None]]] = {
-    "recovery": lambda numbers, dropped: numbers["recovery_rate"],
-    "failure-rate": lambda numbers, dropped: numbers["failure_rate"],
-    "failures": lambda numbers, dropped: numbers["failed"],
-    "not-recovered": lambda numbers, dropped: numbers["lost"],
-    "in-doubt": lambda numbers, dropped: numbers["doubt_open"],
-    "run-again": lambda numbers, dropped: numbers["doubt_again"],
-    "loops": lambda numbers, dropped: numbers["loops"],
-    "dropped": lambda numbers, dropped: dropped,
+_MEASURES: Final = {
+    "recovery": "recovery_rate",
+    "failure-rate": "failure_rate",
+    "failures": "failed",
+    "not-recovered": "lost",
+    "in-doubt": "doubt_open",
+    "run-again": "doubt_again",
+    "loops": "loops",
+    "dropped": "dropped",
 }
 _SHARES: Final = ("recovery", "failure-rate")
 
@@ -72,10 +72,10 @@ def limit_of(text: str) -> Limit:
 
 def broken(limits: Sequence[Limit], reading: Reading, query: Query) -> list[tuple[Limit, float]]:
     """The conditions that hold, and so fail the report. What there is no number for fails nothing."""
-    numbers, dropped = reading.numbers(query.selection), reading.dropped(query.selection)
+    numbers = reading.numbers(query.selection) | {"dropped": reading.dropped(query.selection)}
     found = []
     for limit in limits:
-        value = _MEASURES[limit.name](numbers, dropped)
+        value = numbers[_MEASURES[limit.name]]
         if value is not None and (value < limit.bound if limit.is_less else value > limit.bound):
             found.append((limit, value))
     return found

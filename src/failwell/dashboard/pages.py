@@ -219,6 +219,8 @@ def failure(reading: Reading, query: Query) -> Page | None:
     server = f" of {query.server}" if query.server else ""
     page = Page("failure", f"{query.tool}: {query.code or query.kind}", f"{query.kind.replace('_', ' ')}{server}.")
     page.cards = _cards(numbers, query)[1:4]
+    # Only failures have a code, so that there is no rate.
+    page.cards[0] = replace(page.cards[0], note=f"of {numbers['client'] or 'a client that does not say who it is'}")
     _draw(page, reading, query)
     shown = next((each for each in found if str(each["id"]) == query.at), found[0])
     page.words = words(shown)
@@ -285,7 +287,7 @@ def calls_table(calls: list[Row], query: Query, title: str, *, style: str = "", 
         columns.insert(1, Column("since_start", "after", "seconds", is_minor=True, sort=""))
     else:
         columns.append(Column("session", "session", "code", link=lambda row: _session(query, row["session"])))
-    table = Sheet("calls", title, columns, rows, "/calls", "No calls.", is_sorted=True, style=style)
+    table = Sheet("calls", title, columns, rows, "/calls", "No calls.", style=style)
     table.changes = changes
     return table
 
@@ -312,6 +314,7 @@ def calls(reading: Reading, query: Query) -> Page:
     found = reading.calls(query.selection, most=100, order=order or "at", is_rising=is_rising and bool(order))
     table = calls_table(reading.with_next(found), query, "Calls")
     table.note = "The latest hundred." if len(found) == 100 and not order else ""
+    table.is_sorted = True
     page.tables.append(table)
     return page
 
@@ -410,7 +413,7 @@ def doubt(reading: Reading, query: Query) -> Page:
         Column("tool", "tool", "code"),
         Column("message", "message", is_minor=True),
         Column("verify", "the call that tells", "code", "The call that only looks, and tells whether it was done."),
-        Column("resolve", "when you know", "code", "Ends the hold, too: give --state with the store of keys.", sort=""),
+        Column("resolve", "when you know", "code", "Ends the hold, too: with --state, the store of keys.", sort=""),
         Column("server", "server"),
         Column("client", "client", is_minor=True),
         Column("hold", "hold", is_minor=True, sort=""),

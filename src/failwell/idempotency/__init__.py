@@ -18,7 +18,6 @@ from .store import hash_of as hash_of
 from .store import is_key as is_key
 
 if TYPE_CHECKING:
-    from .holds import SharedHold as SharedHold
     from .holds import shared_hold as shared_hold
     from .keys_in_postgres import KeysInPostgres
     from .keys_in_redis import KeysInRedis
@@ -31,7 +30,6 @@ _LAZY: Final = {
     "KeysInPostgres": ".keys_in_postgres",
     "KeysInRedis": ".keys_in_redis",
     "KeysOnDisk": ".keys_on_disk",
-    "SharedHold": ".holds",
     "shared_hold": ".holds",
 }
 _EXTRAS: Final = {"KeysInRedis": "redis", "KeysInPostgres": "postgres"}
@@ -84,4 +82,4 @@ __all__ = [
     "KeysInPostgres",
 ]
 # Exported to the other packages of Failwell only; not part of the public API.
-_INTERNAL = ("DAY", "LeasedKeys", "HoldStore", "SharedHold", "shared_hold", "hash_of", "is_key")
+_INTERNAL = ("DAY", "LeasedKeys", "HoldStore", "shared_hold", "hash_of", "is_key")

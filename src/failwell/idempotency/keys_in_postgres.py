@@ -35,7 +35,6 @@ class KeysInPostgres(SqlKeys):
     def _connect(self, place: str, namespace: str) -> None:
         self._namespace = namespace
         self._db: Any = None
-        # The connection is used by one thread at a time.
         self._busy = threading.Lock()
         try:
             given = {"connect_timeout": str(round(TIMEOUT)), **conninfo_to_dict(place)}
@@ -68,8 +67,7 @@ class KeysInPostgres(SqlKeys):
                 raise StoreUnusable(f"{self._place} cannot be used: {in_line(problem)}") from None
 
     def _leave(self) -> None:
-        with suppress(StoreUnusable):
-            super()._leave()
+        super()._leave()
         with self._busy:
             db, self._db = self._db, None
             if db is not None:

@@ -92,7 +92,6 @@ class KeysInRedis(LeasedKeys):
 
     def _connect(self, place: str, namespace: str) -> None:
         parts = urlsplit(place)
-        # Without the password.
         self._place = f"{parts.scheme}://{parts.hostname or parts.path}" + (f":{parts.port}" if parts.port else "")
         self._url, self._prefix = place, _PREFIX.format(namespace)
         self._forked()
@@ -161,8 +160,13 @@ class KeysInRedis(LeasedKeys):
     def unhold(self, scope: str, call: str, note: str) -> None:
         self._ask(lambda: self._run_script("unhold", [f"{self._prefix}hold:{scope}"], call, note))
 
-    def _ping(self) -> None:
-        self._report(self._db.ping)
+    def end_holds(self, is_meant: Callable[[str], bool]) -> None:
+        start = f"{self._prefix}hold:"
+        names = self._report(lambda: [each.decode() for each in self._db.scan_iter(count=1_000)])
+        for scope in (name.removeprefix(start) for name in names if name.startswith(start)):
+            for call, (_, _, note) in self.held(scope).items():
+                if is_meant(call):
+                    self.unhold(scope, call, note)
 
     def _leave(self) -> None:
         # If it is away, the lease runs out by itself.

@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -137,8 +137,7 @@ class KeysOnDisk(SqlKeys):
         return True
 
     def _leave(self) -> None:
-        with suppress(StoreUnusable):
-            super()._leave()
+        super()._leave()
         self._close()
 
     def _forked(self) -> None:

@@ -21,12 +21,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, Final, TypeVar
 
-from .store import DAY, Ended, KeysInMemory, StoredCall, StoreUnusable, check_seconds
+from .store import DAY, Ended, KeyEnds, KeysInMemory, StoredCall, StoreUnusable, check_seconds
 
 log = logging.getLogger("failwell.idempotency")
 
 T = TypeVar("T")
-# How long everything else may wait for the store.
 TIMEOUT: Final = 2.0
 # A store that lets one call wait for so long is not asked by the next ones before it has answered.
 _SLOW: Final = TIMEOUT / 4
@@ -38,7 +37,7 @@ _MOST_FORMER: Final = 10
 _DOUBT: Final = 600.0
 
 
-class LeasedKeys(ABC):
+class LeasedKeys(KeyEnds, ABC):
     """A store that other processes use, too. Its methods wait for the store.
 
     instance: names what is kept. A store that was emptied has another one; `former` are those that it had before, while
@@ -63,7 +62,6 @@ class LeasedKeys(ABC):
         # For how many seconds a key is kept whose call has not ended, after the last sign of its holder.
         self._unended = max(ttl, DAY)
         self._owner, self._process = "", os.getpid()
-        """The name of this process, once it has one, and its number."""
         self._lock = threading.Lock()
         self._tokens: dict[str, str] = {}
         """What this process has running: by the key, the name of that very claim."""
@@ -117,16 +115,7 @@ class LeasedKeys(ABC):
                 self._tokens[key] = token
         return known
 
-    def finish(self, key: str, answer: bytes | None) -> None:
-        self._finish(key, "done", answer)
-
-    def lose(self, key: str) -> None:
-        self._finish(key, "lost", None)
-
-    def release(self, key: str) -> None:
-        self._finish(key, None, None)
-
-    def _finish(self, key: str, state: Ended | None, answer: bytes | None) -> None:
+    def end(self, key: str, state: Ended | None, answer: bytes | None) -> None:
         if self._cache is not None:
             self._cache.end(key, state, answer)
         with self._lock:
@@ -142,9 +131,10 @@ class LeasedKeys(ABC):
     def problem(self) -> str | None:
         """Why the store cannot be used at present; None if it can."""
         try:
-            return self._ask(self._ping)
+            self.held("")
         except StoreUnusable as problem:
             return str(problem)
+        return None
 
     def close(self) -> None:
         """Let go of the store. What is running in this process counts as lost from here on."""
@@ -172,7 +162,7 @@ class LeasedKeys(ABC):
         process took them for lost."""
 
     @abstractmethod
-    def _ping(self) -> None: ...
+    def held(self, scope: str) -> dict[str, tuple[float, float, str]]: ...
 
     @abstractmethod
     def _leave(self) -> None:

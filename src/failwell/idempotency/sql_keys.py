@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, ClassVar, Final
 
 from .leased_keys import LeasedKeys
-from .store import StoredCall
+from .store import StoredCall, StoreUnusable
 
 TABLES: Final = (
     "CREATE TABLE IF NOT EXISTS failwell_stores (namespace text PRIMARY KEY, instance text NOT NULL)",
@@ -128,9 +128,13 @@ class SqlKeys(LeasedKeys):
     def unhold(self, scope: str, call: str, note: str) -> None:
         self._ask(lambda: self._run(_UNHOLD, self._namespace, scope, call, note))
 
-    def _ping(self) -> None:
-        self._run(_INSTANCE, self._namespace)
+    def end_holds(self, is_meant: Callable[[str], bool]) -> None:
+        with self._transaction() as run:
+            calls = "failwell_calls_in_doubt WHERE namespace = %s"
+            for (call,) in run(f"SELECT DISTINCT call FROM {calls}", self._namespace).fetchall():
+                if is_meant(call):
+                    run(f"DELETE FROM {calls} AND call = %s", self._namespace, call)
 
     def _leave(self) -> None:
-        if self._owner:
+        with suppress(StoreUnusable):
             self._run("DELETE FROM failwell_processes WHERE owner = %s", self._owner)

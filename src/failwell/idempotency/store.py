@@ -18,7 +18,6 @@ from failwell.formats import is_number
 
 DAY: Final = 86_400.0
 LONGEST_KEY: Final = 255
-# Of all answers in memory together.
 _MAX_BYTES: Final = 32_000_000
 Ended = Literal["done", "lost"]
 
@@ -112,7 +111,25 @@ def check_seconds(value: object, name: str) -> None:
         raise ValueError(f"{name} is a number of seconds above zero, not {value!r}.")
 
 
-class KeysInMemory:
+class KeyEnds:
+    """The ways in which a claim ends, as one: without a state the key is released."""
+
+    end: Callable[[str, Ended | None, bytes | None], None]
+
+    def end_holds(self, is_meant: Callable[[str], bool]) -> None:
+        """End the holds of the calls that are meant by their fingerprint, in every session."""
+
+    def finish(self, key: str, answer: bytes | None) -> None:
+        self.end(key, "done", answer)
+
+    def lose(self, key: str) -> None:
+        self.end(key, "lost", None)
+
+    def release(self, key: str) -> None:
+        self.end(key, None, None)
+
+
+class KeysInMemory(KeyEnds):
     """Keeps keys as long as the process lives, for one process.
 
     With more than `max_entries` answers, or 32 MB of them, the oldest go, even before their time: choose it so that a
@@ -153,17 +170,7 @@ class KeysInMemory:
             return StoredCall(self._running[key])
         return self._ended[key][1] if key in self._ended else None
 
-    def finish(self, key: str, answer: bytes | None) -> None:
-        self.end(key, "done", answer)
-
-    def lose(self, key: str) -> None:
-        self.end(key, "lost", None)
-
-    def release(self, key: str) -> None:
-        self.end(key, None, None)
-
     def end(self, key: str, state: Ended | None, answer: bytes | None) -> None:
-        """All three: without a state the key is released."""
         with self._lock:
             call = self._running.pop(key, None)
             if call is not None and state is not None:

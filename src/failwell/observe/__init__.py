@@ -25,6 +25,7 @@ from .identity import SESSION_VARIABLE as SESSION_VARIABLE
 from .identity import Names as Names
 from .identity import inherited_session as inherited_session
 from .identity import keyed_fingerprint as keyed_fingerprint
+from .identity import keyed_hash as keyed_hash
 from .identity import sent_id as sent_id
 from .identity import session_in as session_in
 from .identity import trace_of as trace_of
@@ -90,6 +91,6 @@ _INTERNAL = (
     *("is_tracing", "trace_call", "TRACE_NAMES"),
     *("hook_of", "event_of", "Names", "CALL_KEY", "SESSION_HEADER", "SESSION_VARIABLE", "inherited_session"),
     *("session_in", "Stats", "ToolStats", "emit", "log_failure", "Reading", "Selection"),
-    *("keyed_fingerprint", "sent_id", "trace_of", "resolve", "Database"),
+    *("keyed_fingerprint", "keyed_hash", "sent_id", "trace_of", "resolve", "Database"),
     *("address_of", "prometheus_collector", "Try", "Hook", "Events", "EventKeeper", "Store", "BadStore", "Numbers"),
 )
