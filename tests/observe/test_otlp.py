@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -105,3 +106,9 @@ def test_a_relay_sends_each_attempt_as_a_span(tmp_path: Path) -> None:
 def test_a_receiver_takes_no_password_in_its_address() -> None:
     with pytest.raises(BadStore, match="OTEL_EXPORTER_OTLP_HEADERS"):
         store("otlp://user:secret@127.0.0.1:9")
+
+
+def test_whoever_sends_events_on_needs_no_database() -> None:
+    program = "import sys; from failwell.observe import store; store('otlp:'); print('sqlalchemy' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"

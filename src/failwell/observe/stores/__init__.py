@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from .batches import resolve
-from .reading import Numbers, Reading, Selection
 from .store_url import Address, BadStore, Unreachable, address_of
-from .tables import Database
-from .writer import Store
 
+if TYPE_CHECKING:
+    from .batches import resolve
+    from .reading import Numbers, Reading, Selection
+    from .tables import Database
+    from .writer import Store
+
+# Whoever sends events on needs no database.
+_LATER: Final = {
+    **dict.fromkeys(("Reading", "Selection", "Numbers"), ".reading"),
+    "Database": ".tables",
+    "Store": ".writer",
+    "resolve": ".batches",
+}
 _known: dict[tuple[str, tuple[tuple[str, Any], ...]], Store] = {}
 _lock = Lock()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATER[name], __name__), name)
 
 
 def store(url: str, **options: Any) -> Any:
@@ -27,6 +43,9 @@ def store(url: str, **options: Any) -> Any:
         from .otlp import Otlp
 
         return Otlp(address)
+    from .tables import Database
+    from .writer import Store
+
     options = {"messages": address.scheme == "sqlite", **options}
     with _lock:
         key = (url, tuple(sorted(options.items())))
