@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-from datetime import datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -37,7 +36,6 @@ class Otlp:
 
     def __init__(self, address: Address, provider: Any = None) -> None:
         self.key = os.urandom(16)
-        self._label = _label
         self._own = _own(address) if provider is None else None
         self._tracer = trace.get_tracer("failwell", tracer_provider=provider or self._own)
 
@@ -54,61 +52,59 @@ class Otlp:
             self._own.shutdown()
 
     def __call__(self, event: CallEvent) -> None:
-        end = _nanoseconds(event.at)
-        start = end - int(event.seconds * 1e9)
-        at = start
+        at = int(event.at.timestamp() * 1e9) - int(event.seconds * 1e9)
         for number, each in enumerate(event.tried, 1):
             told = {"failwell.decision": each.decision, "failwell.delay.waited": each.waited}
-            took = int(each.seconds * 1e9)
-            self._send(event, each.error, number, at, at + took, {**told, "failwell.delay.asked": each.asked})
-            at += took + int((each.waited or 0.0) * 1e9)
+            self._send(event, each.error, number, at, int(each.seconds * 1e9), told, ok=False)
+            at += int((each.seconds + (each.waited or 0.0)) * 1e9)
         told = {
             "failwell.decision": event.decision,
-            "failwell.delay.asked": None if event.error is None else event.error.retry_after,
             "failwell.prevented": event.prevented or None,
             "failwell.asked": event.asked or None,
             "failwell.declared": event.declared,
         }
-        self._send(event, event.error, len(event.tried) + 1, at, end, told, ok=event.ok)
+        left = int(event.at.timestamp() * 1e9) - at
+        self._send(event, event.error, len(event.tried) + 1, at, left, told, ok=event.ok)
 
     def _send(
         self,
         event: CallEvent,
         error: ToolError | None,
         attempt: int,
-        start: int,
-        end: int,
+        at: int,
+        took: int,
         told: dict[str, Any],
         *,
-        ok: bool = False,
+        ok: bool,
     ) -> None:
-        label = self._label
-        tool = label(event.tool)
+        tool = _label(event.tool)
         said: dict[str, Any] = {
             "mcp.method.name": "tools/call",
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": tool,
             "mcp.protocol.version": event.era,
             "mcp.session.id": event.session,
-            "jsonrpc.request.id": None if event.request_id is None else label(str(event.request_id)),
+            "jsonrpc.request.id": None if event.request_id is None else _label(str(event.request_id)),
             "failwell.seat": event.seat,
             "failwell.attempt": attempt,
             "failwell.call": event.fingerprint,
-            "failwell.client": label(event.client) or None,
-            "failwell.server": label(event.server) or None,
+            "failwell.client": _label(event.client) or None,
+            "failwell.server": _label(event.server) or None,
             "failwell.trace": event.trace_id,
             **told,
         }
+        if error is not None:
+            said["failwell.delay.asked"] = error.retry_after
+            said["failwell.effect"] = None if error.effect is None else error.effect.value
         if not ok:
             said["error.type"] = "tool_error"
-            said["failwell.error.kind"], said["failwell.error.code"] = map(label, pair_of(error))
-            said["failwell.effect"] = None if error is None or error.effect is None else error.effect.value
+            said["failwell.error.kind"], said["failwell.error.code"] = map(_label, pair_of(error))
         attributes = {name: value for name, value in said.items() if value is not None}
         kind = _KINDS.get(event.seat or "", trace.SpanKind.INTERNAL)
-        span = self._tracer.start_span(f"tools/call {tool}", kind=kind, attributes=attributes, start_time=start)
+        span = self._tracer.start_span(f"tools/call {tool}", kind=kind, attributes=attributes, start_time=at)
         if not ok:
             span.set_status(trace.StatusCode.ERROR)
-        span.end(end_time=max(start, end))
+        span.end(end_time=at + max(0, took))
 
 
 def _label(text: str | None) -> str:
@@ -141,7 +137,3 @@ def _own(address: Address) -> Any:
     provider = TracerProvider(resource=Resource.create(service))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=endpoint)))
     return provider
-
-
-def _nanoseconds(at: datetime) -> int:
-    return int(at.timestamp() * 1e9)
