@@ -148,7 +148,8 @@ def _tone(rate: float | None) -> str:
 
 def _draw(page: Page, reading: Reading, query: Query) -> None:
     selection = query.selection
-    step, parts = selection.step, reading.over_time(selection)
+    parts = reading.over_time(selection)
+    step = parts[1][0] - parts[0][0] if len(parts) > 1 else selection.until - selection.since
 
     def address(at: int) -> str:
         ends = {"since": _written(max(at, selection.since)), "until": _written(min(at + step, selection.until))}
@@ -156,7 +157,7 @@ def _draw(page: Page, reading: Reading, query: Query) -> None:
 
     page.chart = lambda has_links: bars(parts, address if has_links else None)
     minutes = step // 60_000
-    wide = f"{minutes} min" if minutes < 60 else f"{minutes // 60} h" if minutes < 1440 else "a day"
+    wide = f"{max(1, minutes)} min" if minutes < 60 else f"{minutes // 60} h" if minutes < 1440 else "a day"
     page.ends = (f"{stamp(parts[0][0])[:16]} UTC", f"a bar is {wide}", f"{stamp(parts[-1][0] + step)[:16]} UTC")
 
 

@@ -16,6 +16,8 @@ Numbers = dict[str, Any]
 
 _EXACT: Final = 6 * HOUR
 """Up to such a time everything is counted from the calls themselves, to the millisecond; beyond it by whole hours."""
+_MOST_COUNTED: Final = 100_000
+"""Unless there are more of them."""
 _SCANNED: Final = 100_000
 """Among how many of the latest calls one is looked for by what no index knows."""
 _STEPS: Final = ((2 * HOUR, 60_000), (_EXACT, 300_000), (3 * DAY, HOUR), (14 * DAY, 6 * HOUR))
@@ -43,16 +45,6 @@ class Selection:
     outcome: str = ""
     text: str = ""
 
-    @property
-    def is_exact(self) -> bool:
-        return self.until - self.since <= _EXACT
-
-    @property
-    def step(self) -> int:
-        """How long a part of the time is when it is drawn."""
-        length = self.until - self.since
-        return next((step for most, step in _STEPS if length <= most), DAY)
-
     def named(self, columns: Any, names: Sequence[str] = KEY) -> list[Any]:
         """The conditions on names."""
         found = [columns[name] == value for name in names if (value := getattr(self, name))]
@@ -68,6 +60,7 @@ class Reading:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.url = str(database.address)
+        self._exact: dict[tuple[int, int], bool] = {}
 
     @classmethod
     def of(cls, url: str) -> Self:
@@ -112,9 +105,11 @@ class Reading:
 
     def over_time(self, selection: Selection) -> list[tuple[int, Numbers]]:
         """The numbers of each part of the time; the parts without calls are there too."""
-        step = selection.step
+        length = selection.until - selection.since
+        step = next((step for most, step in _STEPS if length <= most), DAY)
         table, conditions = self._source(selection, is_hourly=step < DAY)
-        part = (table.c.at if selection.is_exact else table.c.start) // step
+        step = step if table is EVENT else max(step, HOUR)
+        part = (table.c.at if table is EVENT else table.c.start) // step
         found = self._database.all(sa.select(part, *_sums(table)).where(*conditions).group_by(part))
         known = {int(at): _numbers(rest) for at, *rest in found}
         nothing = _numbers([0] * (len(COUNTERS) + 1))
@@ -131,7 +126,8 @@ class Reading:
         )
         first = {tuple(key): int(day) for *key, day in first_days}
         extent = self.extent()
-        young = (extent[0] if extent else 0) + DAY
+        # The first day may have begun late.
+        young = (extent[0] if extent else 0) + 2 * DAY
         for each in groups:
             own = replace(selection, outcome="failed", **{name: each[name] for name in ("server", "tool", "kind")})
             newest = self.calls(replace(own, code=each["code"], text=""), most=1)
@@ -145,7 +141,7 @@ class Reading:
         """Where totals are read from, and under which conditions: the calls, or the counters of whole days with those
         of the hours before and after them."""
         since, until = selection.since, selection.until
-        if selection.is_exact:
+        if self._is_exact(since, until):
             return EVENT, [EVENT.c.at >= since, EVENT.c.at < until, *selection.named(EVENT.c)]
         first, last = since // HOUR * HOUR, min(-(-until // HOUR) * HOUR, 2**62)
         day, end = -(-first // DAY) * DAY, last // DAY * DAY
@@ -155,6 +151,15 @@ class Reading:
         c = TOTAL.c
         in_time = [sa.and_(c.step == step, c.start >= begin, c.start < stop) for step, begin, stop in ranges]
         return TOTAL, [sa.or_(*in_time), *selection.named(c)]
+
+    def _is_exact(self, since: int, until: int) -> bool:
+        if until - since > _EXACT:
+            return False
+        if (since, until) not in self._exact:
+            some = sa.select(EVENT.c.at).where(EVENT.c.at >= since, EVENT.c.at < until).limit(_MOST_COUNTED)
+            ((count,),) = self._database.all(sa.select(sa.func.count()).select_from(some.subquery()))
+            self._exact = {(since, until): count < _MOST_COUNTED}
+        return self._exact[since, until]
 
     # Calls
 
@@ -169,18 +174,19 @@ class Reading:
             conditions += [c.doubt == "open", c.failed == 1]
         elif outcome == "failed" or outcome in _FAILED:
             conditions.append(c.failed == 1)
-        if outcome and outcome not in ("failed", "doubt"):
-            conditions.append(c.outcome == outcome)
-        indexed = ("tool", "code", "server", "session") if selection.code or selection.session else ("session",)
+        is_rare = bool(outcome) and outcome not in ("failed", "doubt")
+        indexed = (*KEY, "session") if selection.code or selection.session else ("session",)
         conditions += [c[name] == value for name in indexed if (value := getattr(selection, name))]
         rest = [name for name in KEY if name not in indexed and getattr(selection, name)]
         newest = (c.at.desc(), c.id.desc())
-        if not rest and not selection.text and order == "at" and not is_rising:
+        if not rest and not is_rare and not selection.text and order == "at" and not is_rising:
             return self._rows(sa.select(EVENT).where(*conditions).order_by(*newest).limit(most))
         latest = sa.select(EVENT).where(*conditions).order_by(*newest).limit(_SCANNED).subquery()
         column = latest.c[order if order in latest.c else "at"]
         ordered = (column if is_rising else column.desc(), latest.c.id.desc())
         named = selection.named(latest.c, (*KEY, "session"))
+        if is_rare:
+            named.append(latest.c.outcome == outcome)
         return self._rows(sa.select(latest).where(*named).order_by(*ordered).limit(most))
 
     def call(self, id: int) -> dict[str, Any] | None:
