@@ -1,4 +1,4 @@
-"""A desk with nobody at it: what is sent to whom is kept in lists, and time passes when a test says so."""
+"""The relay without processes: what is sent to whom is kept in lists, and time passes when a test says so."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def result(id: object, text: str, *, is_error: bool = False) -> dict[str, Any]:
 
 
 class Table:
-    """A desk, and what it wanted done since somebody last looked."""
+    """A protocol, and what it wanted done since somebody last looked."""
 
     def __init__(self, *, modern: bool = False, connected: bool = True, **options: Any) -> None:
         self.clock = Clock()

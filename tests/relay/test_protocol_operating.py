@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playbook import Table, frame, result
+from playbook import TOOLS, Table, frame, result
 
 from failwell import ToolError
 from failwell.cli import main
@@ -556,3 +556,14 @@ def test_a_tool_that_was_let_down_in_its_work_may_have_done_something(
     table.server(result(1, "Elicitation not supported", is_error=True))
     *_, told = table.told()
     assert told["result"]["_meta"][META_KEY].get("effect") == effect
+
+
+def test_a_call_does_not_wait_for_a_list_of_the_client_that_fails() -> None:
+    table = Table(modern=True, connected=False)
+    table.client(table.request("l", "tools/list"))
+    table.heard()
+    table.call(1, "get_invoice", {"invoice_id": "i"})
+    (asked,) = table.heard()
+    table.server({"jsonrpc": "2.0", "id": "l", "error": {"code": -32603, "message": "no"}})
+    table.server({"jsonrpc": "2.0", "id": asked["id"], "result": {"tools": TOOLS}})
+    assert [each["method"] for each in table.heard()] == ["tools/call"]

@@ -311,17 +311,3 @@ def _exchange(one: str, other: Path) -> bool:
         return bool(call(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
     except (ImportError, AttributeError, OSError):
         return False
-
-
-__all__ = [
-    "Adoption",
-    "adopted",
-    "backup_of",
-    "relay_command",
-    "returned",
-    "shown",
-    "text_of",
-    "undo",
-    "unwrapped_command",
-    "write",
-]

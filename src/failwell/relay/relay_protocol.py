@@ -356,10 +356,8 @@ class RelayProtocol:
     def list_tools(self, cursor: str | None = None, known: Mapping[str, Any] | None = None) -> None:
         """Ask for the tools, unless somebody does already; a server that may be another one is asked anew."""
         known = self.listing.known if known is None else known
-        if cursor is None:
-            is_asked = any(each.method == "tools/list" for each in self.pending.values())
-            if self._is_listing or (is_asked and not known):
-                return
+        if cursor is None and self._is_listing:
+            return
         self._is_listing = True
         params = {"cursor": cursor} if cursor else None
         asked = self.ask("tools/list", params, lambda message: self._page(cursor, known, message))

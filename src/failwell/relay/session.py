@@ -13,7 +13,6 @@ from .messages import Message, read_frame, written
 from .request import CLIENT_KEY, ERA_KEY, RelayedRequest, client_name
 
 _LEGACY: Final = "2025-11-25"
-_PLACES: Final = ("uri",)
 # What a request of the newer era says of the client with each message.
 _OF_CLIENTS: Final = "io.modelcontextprotocol/"
 
