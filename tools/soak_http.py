@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import signal
@@ -132,7 +133,9 @@ class Soak:
                     headers |= {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": tool}
                 self.answers[name] = tool, None
                 with suppress(httpx2.RequestError):
-                    answer = (await self._post(http, headers, count, "tools/call", params)).json()
+                    response = await self._post(http, headers, count, "tools/call", params)
+                    # After some seconds of silence it is a stream, with the answer last.
+                    answer = json.loads(response.text.strip().rpartition("data: ")[2])
                     self.crossed += answer["id"] != count
                     self.answers[name] = tool, answer
 
@@ -213,9 +216,11 @@ def main() -> int:
         assert relay.stderr is not None
         line = next(line for line in relay.stderr if "listening on" in line)
         with subprocess.Popen(["cat"], stdin=relay.stderr, stdout=subprocess.DEVNULL):
-            made = asyncio.run(soak(line.split()[-1], start, asked.clients, asked.seconds, asked.seed))
-            relay.send_signal(signal.SIGTERM)
-            code = relay.wait(60)
+            try:
+                made = asyncio.run(soak(line.split()[-1], start, asked.clients, asked.seconds, asked.seed))
+            finally:
+                relay.send_signal(signal.SIGTERM)
+                code = relay.wait(60)
         relay.stderr.close()
         wrong, left = made.wrong(Counter(ledger.read_text("utf-8").split("\n"))), len(_left(folder))
     effects = Counter(
