@@ -928,7 +928,7 @@ def test_an_error_that_a_tool_returned_is_not_told_as_done_when_somebody_around_
     assert result.meta is not None
     assert result.meta[META_KEY]["effect"] == "unknown"
     text = result.content[0].text  # type: ignore[union-attr]
-    assert text.startswith("pay failed part-way (A service the tool needs cannot be reached: the connection broke.")
+    assert text.startswith("pay failed part-way (A service the tool needs cannot be reached: the connection broke: ")
     assert text.endswith("Insufficient funds), so it may have been done already. Next: ask the user.")
 
 

@@ -54,7 +54,7 @@ def check_permission(user: User, action: str) -> fw.Result[User]:
 
 
 def result_text(id: str) -> fw.Result[str]:
-    return find_user(id).map(lambda user: user.id)
+    return find_user(id).then(lambda user: fw.Ok(user.id))
 
 
 def result_model(id: str) -> fw.Result[User]:
@@ -62,7 +62,7 @@ def result_model(id: str) -> fw.Result[User]:
 
 
 def result_list(id: str) -> fw.Result[list[str]]:
-    return find_user(id).map(lambda user: [user.id])
+    return find_user(id).then(lambda user: fw.Ok([user.id]))
 
 
 def either_text(id: str) -> str | fw.ToolError:
