@@ -201,7 +201,10 @@ class Guard:
         known = tuple(self._sent_secrets(error))
         mine = replace(self.knowing(known) if known else self, _room=[max(_MOST, self.max_chars * 3 // 2)])
         # What says how to go on is looked through first: the rest is what may be too much.
-        order = sorted((name for name in given if name not in _NEVER_TEXT), key=_CONTEXT.__contains__)
+        order = sorted(
+            (name for name in given if name not in _NEVER_TEXT),
+            key=lambda name: (name in _CONTEXT, len(given[name]) if isinstance(given[name], str) else 0),
+        )
         changes = {name: mine._part(name, given[name]) for name in order}
         for path in self._misnamed(error):
             sent, changes["sent"] = changes["sent"], None

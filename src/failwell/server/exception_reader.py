@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
-from failwell.formats import FORMATS, Outcome, jsonrpc, parse, stated
+from failwell.formats import FORMATS, Outcome, jsonrpc, stated
 from failwell.model import (
     ADVICE,
     IN_DOUBT,
@@ -310,9 +310,8 @@ class Reader:
         is_protocols = own_error(exc) is not None
         if error is None:
             table = self._options.table
-            # Only a row of the author's own, a number and a contract's object count more than their words.
-            is_stated = is_protocols or contract_text(exc) is not None
-            read = classify(exc, table=table) if is_stated or not table.is_shipped else None
+            # Only a row of the author's own, and a number, count more than what they say to the caller.
+            read = classify(exc, table=table) if is_protocols or not table.is_shipped else None
             error = None if nested or (read is not None and read.authored) else refusal(exc, tool.function)
             is_refusal = error is not None
             if error is None:
@@ -342,8 +341,7 @@ class Reader:
             changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
             # Where they are hidden, whoever reads it knows nothing but the cause.
             is_told = bool(words)
-        elif words and error.http_status is None and words.strip("'\"")[:_COMPARED] not in error.message:
-            # What an HTTP client says of an answer, its status and its body say better.
+        elif words and words.strip("'\"")[:_COMPARED] not in error.message:
             changes["message"] = with_words(error.message, words)
         if isinstance(exc, BrokenResult):
             if words := exc.words:
@@ -443,16 +441,6 @@ def is_clients(exc: BaseException) -> bool:
     """Whether a client of the framework raised it, and not whoever wrote the tool."""
     raised = [trace.tb_frame.f_globals.get("__name__") for trace in frames(exc)][-1:]
     return any(str(name).startswith(_CLIENTS) for name in raised)
-
-
-def contract_text(exc: BaseException) -> str | None:
-    """The text of a framework's own `ToolError` that is a whole failure in the form of a contract."""
-    # A loop, since this is asked of every failure, and a generator is a call for each class.
-    for base in type(exc).__mro__:
-        if base.__name__ == "ToolError" and is_frameworks_module(base.__module__):
-            words = str(exc)
-            return words if isinstance(parse(words), ToolError) else None
-    return None
 
 
 def own_error(exc: Any) -> Any:

@@ -8,7 +8,7 @@ from failwell.formats import parse
 from failwell.model import ToolError, frames, is_frameworks_module, seconds
 from failwell.readers import SHIPPED, broken, classify, exc_text, shorten_text, timed_out, with_words
 
-from .exception_reader import PROTOCOL_ERRORS, contract_text, is_clients, own_error
+from .exception_reader import PROTOCOL_ERRORS, is_clients, own_error
 from .served_call import URL_ELICITATION, Abandoned, BrokenResult, UnwritableResult, current
 
 # How the frameworks begin the text of what they wrapped; the cause says more.
@@ -35,9 +35,6 @@ def deliberate(exc: Exception) -> ToolError | None:
     if is_frameworks and not all(map(is_frameworks_module, names)):
         # The framework itself raised it, to a tool that was at work: a question that cannot be asked, say.
         return ToolError(message, code="INTERNAL_ERROR")
-    if (text := contract_text(exc)) is not None and isinstance(found := parse(text), ToolError):
-        # The contract's own way to fail, before there was any other.
-        return found.replace(origin=None, format=None, standing=None, notes=(), authored=True)
     # Words of the author, or of the framework about a call that never reached its tool; what they say of the effect is
     # only what they say.
     error = ToolError(message or "The tool failed.")

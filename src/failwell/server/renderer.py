@@ -24,12 +24,12 @@ from failwell.formats import (
     v1,
 )
 from failwell.model import COMMON_CODES, IN_DOUBT, Effect, Json, Kind, NeedsInput, Strategy, ToolError
-from failwell.redact import Guard, masked
+from failwell.redact import Guard
 from failwell.schema import Checkers
 from failwell.sdk import MCPError, protocol_error
 
 from .declared_failures import INPUT_DECLINED, KEY_CODES
-from .exception_reader import contract_text, own_error
+from .exception_reader import own_error
 from .options import WIRE_OPTIONS, Envelope, Options
 from .replies import promised_remark
 from .served_call import FORMAT_KEY, ServedCall, ToolInfo, gate_of
@@ -81,11 +81,6 @@ class Renderer:
         if error is not None and self.protocol and self.is_protocol(error):
             found = own or self._contract(_completed(error, as_written), era=era)
             raise protocol_error(found["code"], found["message"], found.get("data"))
-        is_own = self.envelope is None and error is not None and error.authored and error.effect not in IN_DOUBT
-        if error is not None and is_own and (text := contract_text(raised)):
-            # The framework's own exception keeps its bytes, as a result does that the author has built.
-            answer: dict[str, Any] = masked({"content": [{"type": "text", "text": text}]}, redact=guard.redact)
-            return {**answer, "isError": error.is_error, **self._meta(error, self.form)}
         asked_for, is_negotiated = call.wanted_format()
         name = asked_for or self.form
         wire = dict(self.wire)
