@@ -65,14 +65,20 @@ def _without(text: str, values: Sequence[str], mask: str) -> str:
     for value in values:
         if value in text:
             text = _masked_spans(text, [found.span() for found in re.finditer(re.escape(value), text)], value, mask)
+    # One value in several forms begins alike: what is left of it is as much as any of them tells.
+    left: dict[int, int] = {}
     for value in values:
         least = _telltale(value)
         begin = text.find(value[:least]) if len(value) > least else -1
         while begin >= 0:
             size = next((n for n in range(least, len(value)) if text[begin + n : begin + n + 1] != value[n]), 0)
-            text = text[:begin] + mask + text[begin + size :] if size else text
+            left[begin] = max(left.get(begin, 0), size)
             begin = text.find(value[:least], begin + 1)
-    return text
+    told, end = "", 0
+    for begin, size in sorted(left.items()):
+        told += text[end:begin] + mask if size and begin >= end else ""
+        end = max(end, begin + size) if size else end
+    return told + text[end:]
 
 
 @lru_cache(maxsize=4096)

@@ -40,9 +40,8 @@ def pydantic_problems(exc: object, call: CheckedCall, at: Path = ()) -> Problems
 
 def _by_schema(errors: list[Mapping[str, Any]], call: CheckedCall) -> list[BrokenRule]:
     """What the schema has against the places that pydantic names. Elsewhere pydantic took what the schema refuses."""
-    locs = [loc_of(error) for error in errors]
     # Servers read a JSON text where an object is wanted, and so does this.
-    heads = {loc[0] for loc in locs if len(loc) > 1}
+    heads = {loc[0] for loc in map(loc_of, errors) if len(loc) > 1}
     texts = {name: read for name in heads if (read := decoded(step_into(call.arguments, name))) is not UNSET}
     if texts:
         call = CheckedCall(call.schema, {**call.arguments, **texts}, call.secrets)
@@ -51,15 +50,21 @@ def _by_schema(errors: list[Mapping[str, Any]], call: CheckedCall) -> list[Broke
     except RecursionError:
         return []
     # In the order of pydantic.
-    order = {id(each): index for index, loc in reversed([*enumerate(locs)]) for each in broken if _leads_to(loc, each)}
+    order = {
+        id(each): index for index, error in [*enumerate(errors)][::-1] for each in broken if _is_about(error, each)
+    }
     named = sorted((each for each in broken if id(each) in order), key=lambda each: order[id(each)])
     return [each._replace(in_text=True) if each.path[:1] and each.path[0] in texts else each for each in named]
 
 
-def _leads_to(loc: Path, broken: BrokenRule) -> bool:
-    """Whether a `loc`, which also names the branches of unions, leads to what is broken, or above or below it."""
-    path = (*broken.path, *broken.limit[:1]) if broken.rule == "additionalProperties" else broken.path
-    short, long = sorted((path, loc), key=len)
+def _is_about(error: Mapping[str, Any], broken: BrokenRule) -> bool:
+    """Whether the `loc` of an error, which also names the branches of unions, leads to what is broken, or above or
+    below it. A name that pydantic knows, such as an alias, is none that the tool does not have."""
+    is_unknown = broken.rule == "additionalProperties"
+    if is_unknown != (error.get("type") in _UNKNOWN):
+        return False
+    path = (*broken.path, *broken.limit[:1]) if is_unknown else broken.path
+    short, long = sorted((path, loc_of(error)), key=len)
     rest = iter(long)
     return bool(short) and short[0] == long[0] and all(step in rest for step in short)
 
@@ -67,9 +72,7 @@ def _leads_to(loc: Path, broken: BrokenRule) -> bool:
 def _is_explained(error: Mapping[str, Any], broken: list[BrokenRule], inner: object) -> bool:
     """Whether the schema says what is wrong there: of a union it says it of the branch that was meant."""
     union = _place(error, inner).union
-    return any(
-        _leads_to(loc_of(error), each) or (union is not None and each.path[: len(union)] == union) for each in broken
-    )
+    return any(_is_about(error, each) or (union is not None and each.path[: len(union)] == union) for each in broken)
 
 
 def _by_words(errors: list[Mapping[str, Any]], call: CheckedCall, at: Path, inner: object) -> list[BrokenRule]:
