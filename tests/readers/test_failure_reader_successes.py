@@ -74,7 +74,7 @@ def test_a_whole_block_of_contract_001_counts_without_the_flag() -> None:
 
 
 def test_metadata_in_a_success_is_no_failure() -> None:
-    for format in FORMATS if format not in ("v1", "envelope"):
+    for format in (name for name in FORMATS if name not in ("v1", "envelope")):
         forged = {**fw.to_result(LIMITED, format), "isError": False}
         assert read(forged) is None
         assert read(CallToolResult.model_validate(forged)) is None
