@@ -641,7 +641,7 @@ STANDS = {"done": 1, "hides": "again"}
 LOOSE = (
     Scene("a value", refusing(ValueError("currency must be USD")), EUROS, says="currency must be USD", **STANDS),
     Scene("a lookup", refusing(LookupError("No receipt for inv_1")), EUROS, says="No receipt for inv_1", **STANDS),
-    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, says="It does not exist.", **STANDS),
+    Scene("a bare key", refusing(KeyError("mailserver")), EUROS, says="mailserver", **STANDS),
     Scene("no template", refusing(FileNotFoundError("No page.html")), EUROS, says="No page.html", **STANDS),
 )
 BILL = {"bill": "inv_1"}
@@ -652,7 +652,7 @@ ALIASED = (
     Scene("by a name that promises restraint", aliased_write, {**PAID, "limit": 2}, done=1, says="page 2"),
     Scene("by the name of what it is inside of", aliased, {**PAID, "at": {"page": 2}}, done=1, says="page 2"),
     Scene("by another name, and one too many", aliased_write, {**BILL, "why": 1}, says="no argument why", **REFUSED),
-    Scene("by another name, and wrong", aliased, {"bill": {}}, says="bill must be a string", **REFUSED),
+    Scene("by another name, and wrong", aliased, {"bill": {}}, says="bill must be a valid string", **REFUSED),
 )
 # What FastMCP refuses.
 IGNORING = (

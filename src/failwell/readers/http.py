@@ -13,6 +13,7 @@ from .exceptions.chain import attribute, with_words
 from .json_errors import layers_of, message_in
 from .waits import decoded, lower_headers, retry_after
 
+SERVICE: Final = "The upstream service"
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # The failures of a server that it noticed before it began.
 _TURNED_DOWN: Final = frozenset({501, 503, 505, 511})
@@ -65,7 +66,7 @@ def from_http(
     *,
     method: str | None = None,
     statuses: Mapping[int, str] = STATUSES,
-    service: str = "The upstream service",
+    service: str = SERVICE,
 ) -> ToolError:
     """What an upstream's answer means for the caller of the tool.
 
@@ -93,6 +94,21 @@ def from_http(
         # It broke, or was cut off, somewhere in the middle of a write.
         error = error.replace(effect=Effect.UNKNOWN)
     return error
+
+
+def host_of(exc: object) -> str | None:
+    """The host that an exception of an HTTP client is about."""
+    from urllib.parse import urlsplit
+
+    for name in ("response", "request", "request_info", None):
+        url = attribute(exc if name is None else attribute(exc, name), "url")
+        try:
+            if url is not None and (host := urlsplit(str(url)).hostname):
+                return host
+        except Exception:
+            # An address that is none, or somebody's object that cannot be read.
+            continue
+    return None
 
 
 def from_response(status: int, response: object, *, method: object = None) -> ToolError:

@@ -51,7 +51,7 @@ _ROUNDS: Final = 4
 _LONGEST_LABEL: Final = 200
 # Of what somebody else has made so much stays, and so much of it is looked through more closely.
 _MOST_MASKED: Final = 100_000
-_MOST_SEARCHED: Final = 16_000
+_MOST_SEARCHED: Final = 24_000
 _PIECE: Final = 5_000
 
 
@@ -201,10 +201,8 @@ class Guard:
         known = tuple(self._sent_secrets(error))
         mine = replace(self.knowing(known) if known else self, _room=[max(_MOST, self.max_chars * 3 // 2)])
         # What says how to go on is looked through first: the rest is what may be too much.
-        order = sorted(
-            (name for name in given if name not in _NEVER_TEXT),
-            key=lambda name: (name in _CONTEXT, len(given[name]) if isinstance(given[name], str) else 0),
-        )
+        # Of that, names come before lists, and lists before long texts.
+        order = sorted((name for name in given if name not in _NEVER_TEXT), key=lambda name: _rank(name, given[name]))
         changes = {name: mine._part(name, given[name]) for name in order}
         for path in self._misnamed(error):
             sent, changes["sent"] = changes["sent"], None
@@ -336,6 +334,11 @@ _ABOUT_VALUES: Final = pattern(
     r"match|must|should|number|type|null|empty|bytes|encoded|hex|base64|object|array|list|any|non-empty|required)\b",
     re.IGNORECASE,
 )
+
+
+def _rank(name: str, value: Any) -> tuple[bool, int]:
+    is_short = isinstance(value, str) and len(value) <= _LONGEST_LABEL
+    return name in _CONTEXT, 0 if is_short else 2 if isinstance(value, str) else 1
 
 
 def _describes(expected: str) -> bool:

@@ -36,6 +36,7 @@ from failwell.model import (
 )
 from failwell.observe import new_id
 from failwell.readers import (
+    SERVICE,
     applied_schema,
     classify,
     code_of,
@@ -44,6 +45,7 @@ from failwell.readers import (
     from_error,
     from_pydantic,
     from_schema,
+    host_of,
     invalid_json,
     is_of_database,
     refusal,
@@ -341,6 +343,9 @@ class Reader:
             changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
             # Where they are hidden, whoever reads it knows nothing but the cause.
             is_told = bool(words)
+        elif words and error.http_status is not None and SERVICE in error.message and (host := host_of(exc)):
+            # What an HTTP client says of an answer, its status and its body say better, but for who answered.
+            changes["message"] = error.message.replace(SERVICE, host, 1)
         elif words and words.strip("'\"")[:_COMPARED] not in error.message:
             changes["message"] = with_words(error.message, words)
         if isinstance(exc, BrokenResult):

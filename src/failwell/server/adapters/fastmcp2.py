@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -130,9 +130,9 @@ class FastMCPTools(OlderTools):
             return None
         return tool if self._is_enabled(tool) else None
 
-    async def find(self, name: str, request: Any = None) -> ToolInfo | None:
+    async def find(self, name: str, request: Any = None, arguments: Mapping[str, Any] | None = None) -> ToolInfo | None:
         tool = await self.tool(name)
-        return None if tool is None else ToolInfo.of_tool(name, tool)
+        return None if tool is None else ToolInfo.of_tool(name, tool, arguments)
 
     async def all(self, request: Any = None) -> list[ToolInfo]:
         return [ToolInfo.of_tool(name, tool) for name, tool in await self.listed()]

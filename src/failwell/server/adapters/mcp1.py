@@ -275,7 +275,7 @@ class _OlderCall(ToolCall):
 
     async def read(self, raised: BaseException) -> FailedCall:
         call, tools = self.call, self.tools
-        known = await tools.find(call.tool, call.request)
+        known = await tools.find(call.tool, call.request, call.arguments)
         if known is not None or has_finished(call.tool) or not tools.is_unknown(call, raised):
             cause = cause_of(raised)
             for earlier in (each for each in self.runs if each is not cause):

@@ -61,8 +61,8 @@ class ServedTools:
         self.server = server
         self.boundary = boundary
 
-    async def find(self, name: str, request: Any = None) -> ToolInfo | None:
-        """What a tool is; None if there is none of that name."""
+    async def find(self, name: str, request: Any = None, arguments: Mapping[str, Any] | None = None) -> ToolInfo | None:
+        """What a tool is, a group by the action that these arguments choose; None if there is none of that name."""
         raise NotImplementedError
 
     async def all(self, request: Any = None) -> list[ToolInfo]:
@@ -96,12 +96,13 @@ class ToolCall(FrameworkCall):
         return made
 
     async def facts(self) -> ToolInfo:
-        return await self.tools.find(self.call.tool, self.call.request) or ToolInfo(self.call.tool)
+        call = self.call
+        return await self.tools.find(call.tool, call.request, call.arguments) or ToolInfo(call.tool)
 
     async def read(self, raised: BaseException) -> FailedCall:
         call, tools = self.call, self.tools
         boundary: Boundary = tools.boundary
-        known = await tools.find(call.tool, call.request)
+        known = await tools.find(call.tool, call.request, call.arguments)
         if known is None and not has_finished(call.tool) and tools.is_unknown(call, raised):
             return boundary.no_such_tool(call, [each.name for each in await tools.all(call.request)], raised)
         call.counted = call.tool
@@ -118,9 +119,9 @@ class FunctionTools(ServedTools):
     errors: Any = ()
     """What 2.x raises over what a tool has raised: over the author's own, and over a crash."""
 
-    async def find(self, name: str, request: Any = None) -> ToolInfo | None:
-        tool, call = self.server._tool_manager.get_tool(name), current.get()
-        return None if tool is None else ToolInfo.of_tool(name, tool, None if call is None else call.arguments)
+    async def find(self, name: str, request: Any = None, arguments: Mapping[str, Any] | None = None) -> ToolInfo | None:
+        tool = self.server._tool_manager.get_tool(name)
+        return None if tool is None else ToolInfo.of_tool(name, tool, arguments)
 
     async def all(self, request: Any = None) -> list[ToolInfo]:
         return [ToolInfo.of_tool(tool.name, tool) for tool in self.server._tool_manager.list_tools()]
@@ -294,7 +295,7 @@ class ListedTools(ServedTools):
         tool = self._shown(request).get(name)
         return ToolInfo(name) if tool is None else tool.facts
 
-    async def find(self, name: str, request: Any = None) -> ToolInfo | None:
+    async def find(self, name: str, request: Any = None, arguments: Mapping[str, Any] | None = None) -> ToolInfo | None:
         tool = self._shown(request).get(name)
         if tool is None and await self._list_anew(request):
             tool = self._shown(request).get(name)
