@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from failwell.check import CheckOptions, CheckReport, CheckTarget, check
-from failwell.check.conversation import Endurance, Waits
+from failwell.check.conversation import Conversation, DoesNotStart, Endurance, Waits
+from failwell.check.http_wire import VERSION, HttpTransport
 from failwell.check.listing import broken_schema, named_tools
 from failwell.cli import main
 
@@ -121,7 +122,7 @@ class Front(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.headers_seen["x-team"] = self.headers.get("x-team")
+        self.headers_seen.update({name: self.headers.get(name) for name in ("x-team", VERSION)})
         status, kind, body, more = ANSWERS[self.path]
         self.send_response(status)
         for name, value in {"content-type": kind, "content-length": str(len(body)), **more}.items():
@@ -177,3 +178,15 @@ def test_headers_are_sent_with_every_request(front: str, capsys: pytest.CaptureF
     assert main(["check", f"{front}/500", "--header", "X-Team: blue"]) == 2
     assert Front.headers_seen["x-team"] == "blue"
     assert "blue" not in capsys.readouterr().out
+
+
+def test_the_header_names_the_version_that_the_request_names(front: str) -> None:
+    transport = HttpTransport(f"{front}/500", {})
+    talk = Conversation(transport, "2026-07-28", Waits())
+    with pytest.raises(DoesNotStart):
+        talk.open()
+    assert Front.headers_seen[VERSION] == "2026-07-28"
+    request = talk.request("tools/list", {})
+    request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "1999-01-01"
+    talk.send(request)
+    assert Front.headers_seen[VERSION] == "1999-01-01"

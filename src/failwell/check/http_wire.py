@@ -23,7 +23,7 @@ from .transport import LONGEST_FRAME, CannotConnect, Message, Reply, loads
 SESSION: Final = "mcp-session-id"
 VERSION: Final = "mcp-protocol-version"
 _KEPT: Final = 200_000
-# The parameter that the newer era repeats in a header.
+# The parameter that the newer era repeats in a header, as it does the version.
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
@@ -142,11 +142,18 @@ class HttpTransport:
         if self.version is not None:
             headers[VERSION] = self.version
         if self.modern and isinstance(message, dict) and isinstance(message.get("method"), str):
-            params = message.get("params")
+            params = message["params"] if isinstance(message.get("params"), dict) else {}
+            meta = params["_meta"] if isinstance(params.get("_meta"), dict) else {}
             headers["mcp-method"] = message["method"]
-            name = params.get(_NAMED_BY.get(message["method"], "")) if isinstance(params, dict) else None
-            if isinstance(name, str) and name.isascii() and name.isprintable():
-                headers["mcp-name"] = name
+            repeated = {
+                "mcp-name": params.get(_NAMED_BY.get(message["method"], "")),
+                VERSION: meta.get("io.modelcontextprotocol/protocolVersion"),
+            }
+            headers |= {
+                header: value
+                for header, value in repeated.items()
+                if isinstance(value, str) and value.isascii() and value.isprintable()
+            }
         return headers | self._given
 
 
