@@ -154,12 +154,12 @@ EXPLAINED = {
             "kind         transient",
             "code         x_rate_limited: Rate limit exceeded",
             "message      Rate limited",
-            "retryable    yes",
-            "strategy     retry_with_backoff",
+            "retryable    no",
+            "strategy     report_and_abort",
             "effect       none",
-            "retry after  1.5 seconds",
-            "note         The peer said retryable: false, which the code x_rate_limited rules out.",
-            "do next      Make the same call again. X Rate Limited: the same call may work in 1.5 seconds.",
+            "note         The peer said retryable: false, which the code x_rate_limited does not; "
+            "the peer's word counts.",
+            "do next      Give up and report it. Calling again would not help: Rate limited",
         ],
     ),
     "jsonrpc": (

@@ -38,9 +38,7 @@ class Case(NamedTuple):
         return self.plain if style == "plain" else self.failwell
 
 
-_NO_FILE: Final = (
-    '{"success": false, "data": null, "error": {"code": "NOT_FOUND", "message": "There is no such file."}}'
-)
+_NO_FILE: Final = "There is no such file."
 _LIMITED: Final = "Error: 429 Too Many Requests. Retry after 0.01 seconds."
 _END: Final = "Next: end the task and report the failure. Do not call it again."
 _GUARDED: Final = "It broke at postgres://admin:[redacted]@db.internal/prod."
@@ -110,7 +108,8 @@ CASES: Final = {
         f"[crash] The tool failed unexpectedly. {_END}",
     ),
     "secret": Case("leak", {}, _GUARDED, f"{_GUARDED} {_END}"),
-    "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE, error=False),
+    # Contract 003's envelope says by itself that the call failed.
+    "error as success": Case("pretend", {}, _NO_FILE, _NO_FILE),
     "permission": Case(
         "delete_user",
         {"id": 7},

@@ -50,8 +50,8 @@ def test_format_is_recognised(format: str, carry: bool) -> None:
         {"content": [block(text), {"type": "image", "data": "", "mimeType": "image/png"}], "isError": True},
     ]
     unflagged: list[Any] = [{"content": [block(text)], "isError": False}, {"content": [block(text)]}, [block(text)]]
-    # Contract 001 calls its block canonical, and the flag best-effort.
-    (stated if format == "v1" else quoted).extend(unflagged)
+    # Contract 001 calls its block canonical, and the flag best-effort; contract 003 has its own flag, `success`.
+    (stated if format in ("v1", "envelope") else quoted).extend(unflagged)
     if format != "xml":
         bare.append(json.loads(text))
         stated.append({"content": [], "structuredContent": json.loads(text), "isError": True})
@@ -180,7 +180,7 @@ def test_sdk_results(format: str, carry: bool) -> None:
     content = [mcp_types.TextContent(type="text", text=item["text"]) for item in wire["content"]]
     server = mcp_types.CallToolResult(content=content, structured_content=wire.get("structuredContent"), is_error=True)
     client = ClientResult(content, wire.get("structuredContent"), None, None, True)
-    alone = "stated" if format == "v1" else "quoted"
+    alone = "stated" if format in ("v1", "envelope") else "quoted"
     for result, standing in ((server, "stated"), (client, "stated"), (content, alone)):
         error = fw.parse(result)
         assert isinstance(error, fw.Transient)
