@@ -57,18 +57,21 @@ function complete(stated: Obj & { kind?: Kind | null }): Failure {
   // That a kind is a refusal counts where somebody refused; what is only quoted proves nothing.
   const effect = stated.effect ?? (stated.standing === "quoted" && usual.effect === "none" ? null : usual.effect);
   const again = !isDoubtful(effect, code);
-  const passes = code?.retryable ?? (typeof stated.retryable === "boolean" ? stated.retryable : kind === "transient");
-  const recoverable = again && (typeof stated.recoverable === "boolean" ? stated.recoverable : kind === "transient");
-  const usually = { title: code?.title, severity: "error", strategy: usual.strategy };
-  const said = present({ ...usually, ...present(stated), effect });
-  const told = without(said, "outcome", ...(again ? [] : ["retry_after", "reset_at"]));
+  // A peer that forbids what the code permits knows more about this call.
+  const declined = again && code?.retryable === true && stated.retryable === false;
+  const flag = typeof stated.retryable === "boolean" ? stated.retryable : kind === "transient";
+  const passes = code ? code.retryable && !declined : flag;
+  const usually = kind === "transient" && !declined;
+  const recoverable = again && (typeof stated.recoverable === "boolean" ? stated.recoverable : usually);
+  const step = declined && usual.strategy === "retry_with_backoff" ? "report_and_abort" : usual.strategy;
+  const defaults = { title: code?.title, severity: "error", strategy: step };
+  const told = without(present({ ...defaults, ...present(stated), effect }), "outcome");
   const strategy = again || told.strategy === "report_and_abort" ? told.strategy : "user_action_required";
   const flags = { retryable: passes && again, recoverable, strategy };
   return { ...told, failwell: 1, kind, message: text(stated.message), ...flags };
 }
-/** The details: one with a field's name stands in its place, unless the error has a value there, or it is in vain. */
-const placed = ({ details, effect }: Obj, own: Obj, delay: string): Obj =>
-  without(details, "failwell", ...Object.keys(own), ...(isDoubtful(effect) ? [delay] : []));
+/** The details: one with a field's name stands in its place, unless the error has a value there. */
+const placed = ({ details }: Obj, own: Obj): Obj => without(details, "failwell", ...Object.keys(own));
 /** Takes the values that fit out of an open map, and puts back the fields that travelled there under `failwell`. */
 function read(stated: Obj & { kind?: Kind }, { failwell, ...map }: Obj, wanted: Wanted[]): Failure {
   const taken = wanted.filter(([name, , fits]) => fits(map[name]));
@@ -87,7 +90,7 @@ const FORMATS: Record<string, Format> = {
     open: "data",
     render(error) {
       const own = present({ conflicts: error.conflicts, retry_after: Math.ceil(Number(error.retry_after)) || null });
-      const data = { ...placed(error, own, "retry_after"), ...own };
+      const data = { ...placed(error, own), ...own };
       // A question is no failure; the nearest one is an argument that is wrong.
       const type = (error.outcome ? "validation" : error.kind).toUpperCase();
       return { type, message: error.message, recoverable: error.recoverable ?? false, ...present({ data }) };
@@ -114,7 +117,7 @@ const FORMATS: Record<string, Format> = {
       const stays = error.code && (known?.catalog !== "core" || find(mapped)!.retryable !== known.retryable);
       const own = present({ statusCode: error.http_status, retryAfter: error.retry_after });
       // The contract leaves out what is not known, and its schema refuses null.
-      const told = Object.entries(placed(error, own, "retryAfter")).filter(([, value]) => value !== null);
+      const told = Object.entries(placed(error, own)).filter(([, value]) => value !== null);
       const details = { ...own, ...Object.fromEntries(told) };
       return { kind: "toolError:v1", code: stays ? error.code : mapped, message, retryable, ...present({ details }) };
     },
