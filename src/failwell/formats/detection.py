@@ -189,7 +189,7 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     _compare_flag(outcome, is_error)
     # What the error itself knows of how it was said is not bettered by being passed on.
     if outcome.standing != "quoted" and outcome.is_error:
-        is_said = is_error is True or any(is_all and _is_unflagged(each) for each, is_all in found)
+        is_said = is_error is True or any(is_all and _is_unflagged(each, texts) for each, is_all in found)
         outcome.standing = "stated" if is_said and is_whole else "quoted"
     for other, _ in found[1:]:
         if isinstance(other, ToolError):
@@ -197,9 +197,12 @@ def _result(result: Mapping[str, Any], format: str | None = None) -> Outcome | N
     return outcome
 
 
-def _is_unflagged(outcome: Outcome) -> bool:
+def _is_unflagged(outcome: Outcome, texts: list[str]) -> bool:
+    """Whether an outcome is a failure without `isError`, too: with other words beside it only one that is `marked`."""
     spec = FORMATS.get(outcome.format or "")
-    return spec is not None and spec.unflagged
+    if spec is None or not spec.unflagged:
+        return False
+    return spec.marked or all(_tells(each, outcome) or _text(each) == outcome for each in texts)
 
 
 def careful_of(outcome: Outcome, *objects: object) -> Outcome:
