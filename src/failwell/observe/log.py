@@ -186,7 +186,8 @@ def _listens(logger: Any, level: int) -> bool:
 
 def _told(error: ToolError) -> str:
     # Of wrong arguments the names are enough.
-    return ", ".join(problem.name for problem in error.fields[:_MOST_FIELDS]) or text(error.debug) or error.message
+    names = ", ".join([problem.name for problem in error.fields[:_MOST_FIELDS]]) if error.fields else ""
+    return names or text(error.debug) or error.message
 
 
 def _guarded(names: dict[str, Any], details: str, guard: Guard, *, looked: bool) -> dict[str, Json]:
