@@ -49,6 +49,8 @@ GROUP = """\
         ("java.lang.Oops: gone at com.private.A.b(C.java:3) at com.private.D.e(F.java:4)", "java.lang.Oops: gone"),
         ("\x1b[31mError: gone\x1b[0m\n\x1b[90m    at private (/srv/a.js:1:2)\x1b[39m", "Error: gone"),
         ('Traceback (most recent call last):<br>  File "/srv/a.py", line 1, in private<br>KeyError: 3', "KeyError: 3"),
+        ("terminate\n#0  0x00007f in private () from /srv/a.so\n#1  main () at /srv/private.cpp:3", "terminate"),
+        ("abort\n/srv/private(run+0x1b) [0x55d0]\n/srv/private(+0x12) [0x55d1]", "abort"),
         (
             "Fatal error: Index out of range: file /srv/app.swift, line 3\n0 libswift 0x00007fff private + 16",
             "Fatal error: Index out of range",

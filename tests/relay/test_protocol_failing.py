@@ -153,11 +153,9 @@ TRACES = {
     "elixir": "** (RuntimeError) no ledger\n    (shop 0.1.0) lib/hidden.ex:12: Shop.Pay.run/1\n    (stdlib 3.17) hidden.erl:6: :x/6",
     "r": 'Error in pay("hidden") : no ledger\nCalls: hidden -> pay\nExecution halted',
     "dart": "no ledger\n#0      pay (file:///home/ann/hidden.dart:3:5)\n#1      main (package:hidden/main.dart:9)",
-    "haskell": "no ledger\nCallStack (from HasCallStack):\n  error, called at src/Hidden.hs:3:5 in main:Main",
     "c++": "no ledger\n#0  0x00007f in hidden () from /home/ann/hidden.so\n#1  0x0001 in main () at /home/ann/hidden.cpp:3",
     "swift": "Fatal error: no ledger: file /home/ann/hidden.swift, line 3\n0 libswift 0x00007fff hidden + 16",
     "node, on one line": "TypeError: no ledger at hidden (/home/ann/a.js:1:5) at Object.<anonymous> (/home/ann/b.js:1:1)",
-    "lua": "no ledger\nstack traceback:\n\t[C]: in function 'hidden'\n\thidden.lua:3: in function 'pay'",
 }
 
 

@@ -20,7 +20,7 @@ from .exceptions.exception_table import (
     partial_failure,
     wrap,
 )
-from .http import SERVICE, body_message, from_http, host_of
+from .http import body_message, from_http, host_of
 
 if TYPE_CHECKING:
     from .client_errors import BAD_ANSWER, Http, from_post, lost_session
@@ -110,7 +110,6 @@ __all__ = [
     "from_http",
     "body_message",
     "host_of",
-    "SERVICE",
     # words
     "from_text",
     "trace_line",

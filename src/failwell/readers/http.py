@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from failwell.formats import parse
 from failwell.model import Effect, Kind, ToolError
@@ -13,7 +14,6 @@ from .exceptions.chain import attribute, with_words
 from .json_errors import layers_of, message_in
 from .waits import decoded, lower_headers, retry_after
 
-SERVICE: Final = "The upstream service"
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 # The failures of a server that it noticed before it began.
 _TURNED_DOWN: Final = frozenset({501, 503, 505, 511})
@@ -66,7 +66,7 @@ def from_http(
     *,
     method: str | None = None,
     statuses: Mapping[int, str] = STATUSES,
-    service: str = SERVICE,
+    service: str = "The upstream service",
 ) -> ToolError:
     """What an upstream's answer means for the caller of the tool.
 
@@ -98,17 +98,11 @@ def from_http(
 
 def host_of(exc: object) -> str | None:
     """The host that an exception of an HTTP client is about."""
-    from urllib.parse import urlsplit
-
-    for name in ("response", "request", "request_info", None):
-        url = attribute(exc if name is None else attribute(exc, name), "url")
-        try:
-            if url is not None and (host := urlsplit(str(url)).hostname):
-                return host
-        except Exception:
-            # An address that is none, or somebody's object that cannot be read.
-            continue
-    return None
+    request = attribute(exc, "request") or attribute(exc, "request_info") or exc
+    try:
+        return urlsplit(str(attribute(request, "url") or "")).hostname
+    except ValueError:
+        return None
 
 
 def from_response(status: int, response: object, *, method: object = None) -> ToolError:

@@ -64,7 +64,6 @@ _BEFORE_AT: Final = r"(?:\t{1,4}|[ \t]{2,12})"
 _PLACE: Final = r"[^\s:()]{1,300}"
 _GO_LINE: Final = r"[ \t]{1,8}[^\s:]{1,300}\.(?:go|s):\d{1,7}" + _REST
 
-# Of the languages that MCP has an official SDK for; Python's are read apart.
 _TRACES: Final = (
     # Node, Java and .NET
     _row(
@@ -108,6 +107,35 @@ _TRACES: Final = (
         rf"[ \t]{{0,8}}(?:\d{{1,4}}: )?(?:from )?\S{{1,300}}:\d{{1,7}}:in [`']{_REST}'",
         r"Traceback \(most recent call last\):",
         around=r"^\S{1,300}:\d{1,7}:in [`'][^'\n]{1,200}': ",
+    ),
+    # Perl
+    _row(
+        r" at \S{1,300}\.(?:p[lm]|t|cgi) line \d|\n[ \t]{1,8}[^\n]{1,2000} called at \S{1,300} line \d",
+        rf"[ \t]{{1,8}}{_REST} called at \S{{1,300}} line \d{{1,7}}\.?",
+        around=r" at \S{1,300}\.(?:p[lm]|t|cgi) line \d{1,7}(?:, <\w{1,40}> (?:line|chunk) \d{1,9})?\.?",
+    ),
+    # Elixir and Erlang
+    _row(
+        r"\n[ \t]{2,8}(?:\([^()\n]{1,80}\) )?[^\s:]{1,300}\.(?:exs?|erl):\d{1,7}: ",
+        rf"[ \t]{{2,8}}(?:\([^()\n]{{1,80}}\) )?[^\s:]{{1,300}}\.(?:exs?|erl):\d{{1,7}}: {_REST}",
+    ),
+    # R
+    _row(
+        r"(?:^|\n)(?:Error in [\w.:$]{1,100}\([^\n]{0,300}\) ?:\s|Calls: [^\n]{0,300}->|Traceback:\n)"
+        r"| at \S{1,300}\.[rR]#\d",
+        rf"Calls: {_REST}|Traceback:",
+        rf"[ \t]{{0,4}}\d{{1,4}}[:.] {_REST}(?: at \S{{1,300}}#\d{{1,7}}|\))",
+        r"Execution halted|In addition: Warning messages?:",
+        around=r"(?<=^Error) in [\w.:$]{1,100}\([^\n]{0,300}\) ?(?=:\s)",
+    ),
+    # Dart
+    _row(r"\n#\d{1,4} {2,8}[^\n]{1,2000}\([^()\n]{1,300}:\d{1,7}", rf"#\d{{1,4}} {{2,8}}{_REST}\([^()\n]{{1,300}}\)"),
+    # C and C++
+    _row(
+        r"(?:^|\n)[ \t]{0,8}#\d{1,4} {1,4}0x[0-9a-fA-F]{1,16} in \S|\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]",
+        rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}0x[0-9a-fA-F]{{1,16}} in {_REST}",
+        rf"[ \t]{{0,8}}#\d{{1,4}} {{1,4}}[^\n(]{{1,300}}\({_REST}\) (?:at|from) \S{{1,300}}",
+        r"[^\s(]{1,300}\([^()\n]{0,300}\+0x[0-9a-fA-F]{1,16}\) ?\[0x[0-9a-fA-F]{1,16}\]",
     ),
     # Swift
     _row(

@@ -36,7 +36,6 @@ from failwell.model import (
 )
 from failwell.observe import new_id
 from failwell.readers import (
-    SERVICE,
     applied_schema,
     classify,
     code_of,
@@ -343,9 +342,9 @@ class Reader:
             changes["message"] = words if words and is_refusal else f"[{tool.label}] {words or error.message}"
             # Where they are hidden, whoever reads it knows nothing but the cause.
             is_told = bool(words)
-        elif words and error.http_status is not None and SERVICE in error.message and (host := host_of(exc)):
+        elif words and error.http_status is not None and (host := host_of(exc)) is not None:
             # What an HTTP client says of an answer, its status and its body say better, but for who answered.
-            changes["message"] = error.message.replace(SERVICE, host, 1)
+            changes["message"] = error.message.replace("The upstream service", host, 1)
         elif words and words.strip("'\"")[:_COMPARED] not in error.message:
             changes["message"] = with_words(error.message, words)
         if isinstance(exc, BrokenResult):
