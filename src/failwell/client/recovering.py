@@ -486,7 +486,9 @@ class Recovering:
                 result = self._driver.without(result, secrets)
             # The server's own words stay, with what its list proves after them; what was tried is in `_meta`.
             added = next_action(told) if is_in_words(error) else ()
-            if added or ending.notes or not self._driver.is_marked(result):
+            is_marked = self._driver.is_marked(result)
+            # An envelope says by itself that it failed, so without the flag it stays as it came.
+            if added or ending.notes if is_marked else error.format != "envelope":
                 result = self._driver.with_meta(result, told, note=" ".join(added))
         log_ending(report, error)
         is_hopeless = error.strategy is Strategy.ABORT or error.severity is Severity.CRITICAL
