@@ -1,7 +1,7 @@
 """Answers of calls that worked, which look like failures.
 
 A tool may return whatever it likes: a mail it fetched, a log it read, the answer of another service. `isError: false`
-says that the call worked, and no body says otherwise.
+says that the call worked, and no body says otherwise, but for an answer that is nothing but contract 003's envelope.
 """
 
 from __future__ import annotations
@@ -81,3 +81,7 @@ def _others() -> Iterator[tuple[str, Answer]]:
 
 
 ANSWERS: Final[dict[str, Answer]] = {"plain": PLAIN, **dict(_in_each_format()), **dict(_others())}
+# By contract 003 a whole envelope with `success: false` is a failure, also where nothing marks it as one.
+FAILURES: Final = frozenset(
+    name for name in ANSWERS if name.startswith("envelope ") and not name.endswith("with words around")
+)

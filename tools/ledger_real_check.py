@@ -12,6 +12,7 @@ from typing import Final
 
 from failwell.model import Nature, Traits
 from ledger_check import Said
+from ledger_real_answers import FAILURES
 from ledger_real_causes import CAUSES
 from ledger_real_gateway import GATES
 from ledger_real_plan import Job, Server, is_owed, may_follow
@@ -134,7 +135,8 @@ def _what(said: Said, job: Job, lines: Counter[str], runs: int, server: Server, 
         found.append(UNTRUE)
     # A question is one wherever it is the whole answer: the contract has no other place for it.
     asks = job.answer.startswith("needsInput")
-    worked = bool(lines) and not job.steps and not job.gates and not asks
+    fails = job.answer in FAILURES
+    worked = bool(lines) and not job.steps and not job.gates and not asks and not fails
     # Over stdio another call may have taken the server down before it answered this one: then that is what is said.
     is_lost = (
         server.transport == "stdio" and said.effect in (None, "unknown") and str(said.error).startswith("NETWORK_ERROR")
