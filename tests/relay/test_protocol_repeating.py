@@ -42,6 +42,20 @@ INVITING: dict[str, dict[str, Any]] = {
 }
 
 
+def test_a_failed_envelope_without_the_flag_passes_as_it_came_and_its_write_is_held() -> None:
+    table = Table()
+    table.call(1, "pay_invoice", {"invoice_id": "i"})
+    table.heard()
+    table.server(result(1, json.dumps(INVITING["a flag in an envelope"])))
+    assert table.told() == [result(1, json.dumps(INVITING["a flag in an envelope"]))]
+    table.passes(30)
+    assert table.heard() == []
+    table.call(2, "pay_invoice", {"invoice_id": "i"})
+    assert table.heard() == []
+    (held,) = table.told()
+    assert "was not run again" in held["result"]["content"][0]["text"]
+
+
 @pytest.mark.parametrize("form", INVITING)
 @pytest.mark.parametrize("tool", ["pay_invoice", "get_invoice"])
 def test_a_write_that_says_it_may_be_repeated_is_told_and_not_repeated(form: str, tool: str) -> None:

@@ -182,6 +182,14 @@ class Calls:
             result = message.get("result") if message is not None else None
             kind = result.get("resultType") if type(result) is dict else None
             if kind not in ("input_required", "task") and not (type(result) is dict and "task" in result):
+                found = read(message) if message is not None and b"success" in frame else None
+                if isinstance(found, ToolError) and found.is_error and found.format == "envelope":
+                    # Only its contract says that it failed: it passes as it came, and a write is held.
+                    run.failed(found, relay.life)
+                    last = run.after(found, relay.listing.tools).outcome
+                    ending = run.ending(last, relay.listing.tools, is_answer=True)
+                    self._finish(request, request.for_client(frame, message), frame, outcome=ending.outcome)
+                    return
                 self.succeed(request, frame, request.for_client(frame, message))
                 return
             # A question to the user, or work that goes on: neither worked nor failed so far.
