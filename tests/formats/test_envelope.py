@@ -292,3 +292,17 @@ def test_meta_survives_and_unknown_metadata_is_carried() -> None:
         "failwell",
     ]
     assert fw.parse(json.dumps(wire)) == error
+
+
+def test_without_the_flag_only_a_whole_envelope_is_a_failure() -> None:
+    envelope = {"success": False, "data": None, "error": {"code": "db_error", "message": "It broke."}}
+    text = json.dumps(envelope)
+
+    def of(*texts: str, **more: Any) -> Any:
+        return fw.read({"content": [{"type": "text", "text": each} for each in texts], "isError": False, **more})
+
+    for failed in (of(text), of(text, structuredContent=envelope), of("It broke.", structuredContent=envelope)):
+        assert (failed.code, failed.standing, failed.effect) == ("db_error", "quoted", None)
+    reason = json.dumps({"success": False, "error": "It broke."})
+    assert not any([of(reason), of(f"Filed: {text}"), of(text, "Saved."), of(json.dumps({**envelope, "id": 1}))])
+    assert not any([of("Saved.", structuredContent=envelope), of(text, "Saved.", structuredContent=envelope)])
