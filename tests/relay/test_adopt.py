@@ -290,6 +290,7 @@ def test_options_of_wrap_are_given_to_each_server(tmp_path: Path, capsys: pytest
         assert file.read_text("utf-8") == CLAUDE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_replaced", [True, False])
 def test_no_edit_of_another_writer_is_lost(tmp_path: Path, is_replaced: bool) -> None:
     file, edits = tmp_path / "mcp.json", 60

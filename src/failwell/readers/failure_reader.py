@@ -242,8 +242,9 @@ def _counts(found: Outcome | None, data: object) -> bool:
     if found.standing == "stated" or not (spec := FORMATS[found.format or "text"]).marked:
         return found.standing == "stated"
     # Contract 001 looks for the block of its kind, whatever stands beside it.
-    blocks = [block for block in _result(data).get("content") or () if isinstance(block, OBJECT)]
-    return any(spec.load(held) == found for block in blocks if (held := _object_in(str(block.get("text")))))
+    texts = [str(block.get("text")) for block in _result(data).get("content") or () if isinstance(block, OBJECT)]
+    held = [spec.load(_object_in(text) or {}) for text in texts]
+    return any(isinstance(one, ToolError) and one.message == found.message for one in held)
 
 
 def is_failing(seen: Outcome | None, result: object) -> bool:
@@ -277,7 +278,6 @@ _BROAD: Final = {
     "INVALID_PARAMS": frozenset({Kind.NOT_FOUND, Kind.PERMISSION, Kind.CONFLICT}),
     "JSONRPC_INTERNAL_ERROR": frozenset(Kind) - {Kind.INTERNAL},
 }
-# The number -32603 in words, as the SDKs write it: that something behind the server failed, nobody said.
 _SAME_AS_NUMBER: Final = pattern(r"(?i)internal (?:server )?error[.!]?")
 _NUMBER: Final = pattern(r"-?\d{1,10}")
 
