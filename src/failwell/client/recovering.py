@@ -454,6 +454,7 @@ class Recovering:
         if better is None:
             return False
         report.arguments = better
+        call.run.key.renew()
         return True
 
     async def _list_after(self, call: _Call) -> None:

@@ -214,6 +214,8 @@ def decide(
     # The same key helps where there was no answer, or only somebody's words on the way.
     is_relayed = error.standing != "quoted" or retry_rules_of(error.format).relayed
     is_keyed = keyed and (error.origin == "local" or not is_relayed)
+    # It is the key of this very call: one with other arguments is another call.
+    is_keyed = is_keyed and _wanted(_harmless(error)) is not Next.FIX
     if delivery in NOTHING_RAN or called.repeatable or is_keyed:
         error, history = _harmless(error), [_harmless(earlier) for earlier in history]
         return _take(_wanted(error), error, history, rules, now)

@@ -64,6 +64,11 @@ class Key:
             self.meta.pop(name, None)
         self.sent = False
 
+    def renew(self) -> None:
+        """The call has other arguments now: that is another call, with a key of its own unless the caller gave one."""
+        if self.sent and not self._is_given:
+            self.forget()
+
     def use(self, store: str | None) -> None:
         """Put the key on the next call, where the server honours one: `store` is the one that is there now."""
         if store is None:
